@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * Start and end of weft in a process, and the process communicator.
+ *
+ * A process learns of the others through a *bootstrap*: a launcher that speaks PMIx (weftrun, mpirun, prterun,
+ * srun --mpi=pmix), callbacks that the program passes (see weft/with_mpi.h for programs that already run under MPI), or
+ * none, and then it is the only process.
+ */
+#ifndef WEFT_INIT_H
+#define WEFT_INIT_H
+
+#include <weft/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Which threads may drive the network (the *funnel*). WEFT_THREAD_DEFAULT stands for the value of WEFT_THREAD_LEVEL,
+ * "serialized" when it is not set.
+ */
+typedef enum weft_thread_level {
+    WEFT_THREAD_DEFAULT = 0,
+    WEFT_THREAD_FUNNELED = 1,  /**< only the thread that called weft_init, thread 0 of every team; no lock */
+    WEFT_THREAD_SERIALIZED = 2 /**< any thread, one at a time: whoever waits drives for all */
+} weft_thread_level;
+
+/** How a thread waits for another. WEFT_WAIT_DEFAULT stands for the value of WEFT_WAIT, "auto" when it is not set. */
+typedef enum weft_wait_policy {
+    WEFT_WAIT_DEFAULT = 0,
+    WEFT_WAIT_AUTO = 1,  /**< spin while every thread of the host has a core; else yield, then sleep */
+    WEFT_WAIT_SPIN = 2,  /**< spin, always: lowest latency, one core a thread needed */
+    WEFT_WAIT_YIELD = 3, /**< give the core away between looks */
+    WEFT_WAIT_BLOCK = 4  /**< sleep in the kernel: least processor time */
+} weft_wait_policy;
+
+/**
+ * How a program that has its own means of communication lets weft start: weft calls `allgather` from the thread that is
+ * inside weft_init or weft_finalize, in all processes alike.
+ */
+typedef struct weft_bootstrap {
+    int rank; /**< this process, 0 … size-1 */
+    int size; /**< how many processes, at least 1 */
+    /**
+     * Gathers `bytes` bytes from every process into `recv` (size × bytes, in rank order). Returns 0, or anything else for
+     * failure. `send` and `recv` do not overlap.
+     */
+    int (*allgather)(const void *send, void *recv, size_t bytes, void *context);
+    void *context; /**< handed to allgather; stays the caller's */
+} weft_bootstrap;
+
+/** All fields 0 (`weft_options options = {0};`) are the defaults. A WEFT_ variable that is set wins over its field. */
+typedef struct weft_options {
+    weft_thread_level thread_level;  /**< WEFT_THREAD_LEVEL */
+    weft_wait_policy wait_policy;    /**< WEFT_WAIT */
+    const weft_bootstrap *bootstrap; /**< NULL: a launcher's PMIx, else one process. Its context outlives the call */
+    const char *algorithm;           /**< WEFT_ALGORITHM; NULL: the built-in choice. Read during the call only */
+} weft_options;
+
+/**
+ * Starts weft. Collective over the processes of the job; called once, by one thread of each; `options` NULL: defaults.
+ * Reads the WEFT_ variables (`weft-info --config` lists them).
+ * Errors: WEFT_ERR_INIT (called twice), WEFT_ERR_CONFIG (a WEFT_ variable is unknown or out of range, named in the
+ * sentence), WEFT_ERR_ARG (an option is out of range), WEFT_ERR_BOOTSTRAP, WEFT_ERR_TRANSPORT, WEFT_ERR_NOMEM.
+ * After an error nothing is left started.
+ */
+WEFT_API int weft_init(const weft_options *options);
+
+/**
+ * Ends weft: waits for the other processes and gives everything back. Collective over the processes; one thread of each.
+ * Teams must be freed first. weft can be started again afterwards when the bootstrap allows it.
+ * Errors: WEFT_ERR_INIT, WEFT_ERR_BUSY (a team still stands), WEFT_ERR_THREAD (FUNNELED, and not the thread of weft_init),
+ * WEFT_ERR_BOOTSTRAP, WEFT_ERR_TRANSPORT.
+ */
+WEFT_API int weft_finalize(void);
+
+/** 1 between a successful weft_init and weft_finalize, else 0. Any thread, any time. */
+WEFT_API int weft_initialized(void);
+
+/**
+ * The communicator whose ranks are the processes; NULL (and WEFT_ERR_INIT in weft_last_error) outside weft_init …
+ * weft_finalize. It belongs to weft. One thread of a process at a time may call collectives on it; under FUNNELED only the
+ * thread that called weft_init.
+ */
+WEFT_API weft_comm *weft_process_comm(void);
+
+/** The thread level in force; WEFT_THREAD_DEFAULT outside weft_init … weft_finalize. */
+WEFT_API weft_thread_level weft_thread_level_get(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

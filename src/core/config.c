@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/config.h>
+#include <core/error.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <weft/team.h>
+
+#define PREFIX "WEFT_"
+
+typedef struct choice {
+    const char *word; /* NULL ends the list */
+    int value;
+} choice;
+
+static const choice thread_levels[] = {{"funneled", WEFT_THREAD_FUNNELED}, {"serialized", WEFT_THREAD_SERIALIZED}, {0}};
+static const choice wait_policies[] = {
+    {"auto", WEFT_WAIT_AUTO}, {"spin", WEFT_WAIT_SPIN}, {"yield", WEFT_WAIT_YIELD}, {"block", WEFT_WAIT_BLOCK}, {0}};
+static const choice bootstraps[] = {
+    {"auto", CORE_BOOTSTRAP_AUTO}, {"pmix", CORE_BOOTSTRAP_PMIX}, {"single", CORE_BOOTSTRAP_SINGLE}, {0}};
+
+#define FIELD(name)  offsetof(core_config, name)
+#define OPTION(name) offsetof(weft_options, name)
+#define NO_OPTION    SIZE_MAX
+
+/* A row is of the kind that its members say: a word (choices), a text (text_bytes) or a number (the rest). */
+typedef struct variable {
+    const char *name;
+    const char *fallback;  /* the default, written as in the environment */
+    size_t field;          /* in core_config: an int or enum; for a text a char array */
+    size_t option;         /* in weft_options: an enum (0: not set); for a text a pointer (NULL: not set) */
+    const choice *choices; /* a word */
+    size_t text_bytes;     /* a text: the size of its array */
+    long long low, high;   /* a number */
+    bool power_of_two;     /* a number */
+    const char *meaning;
+} variable;
+
+static const variable variables[CORE_VARIABLES] = {
+    [CORE_VARIABLE_THREAD_LEVEL] = {"WEFT_THREAD_LEVEL", "serialized", FIELD(thread_level), OPTION(thread_level),
+                                    .choices = thread_levels, .meaning = "which threads may drive the network"},
+    [CORE_VARIABLE_WAIT] = {"WEFT_WAIT", "auto", FIELD(wait_policy), OPTION(wait_policy), .choices = wait_policies,
+                            .meaning = "how a thread waits for another"},
+    [CORE_VARIABLE_THREADS] = {"WEFT_THREADS", "0", FIELD(threads), NO_OPTION, .low = 0, .high = WEFT_MAX_TEAM_THREADS,
+                               .meaning = "threads of a team that names no number; 0: one a core"},
+    [CORE_VARIABLE_SLOTS] = {"WEFT_SLOTS", "16", FIELD(slots), NO_OPTION, .low = 2, .high = 1024, .power_of_two = true,
+                             .meaning = "operations that a team may have under way"},
+    [CORE_VARIABLE_BOOTSTRAP] = {"WEFT_BOOTSTRAP", "auto", FIELD(bootstrap), NO_OPTION, .choices = bootstraps,
+                                 .meaning = "how the processes find each other"},
+    [CORE_VARIABLE_ALGORITHM] = {"WEFT_ALGORITHM", "", FIELD(algorithm), OPTION(algorithm),
+                                 .text_bytes = CORE_ALGORITHM_BYTES,
+                                 .meaning = "algorithms forced, as in allreduce=nbBDE/slices"},
+};
+_Static_assert(sizeof(weft_thread_level) == sizeof(int) && sizeof(weft_wait_policy) == sizeof(int) &&
+                   sizeof(enum core_bootstrap_choice) == sizeof(int),
+               "words are stored as int");
+
+static void describe_range(const variable *row, char *text, size_t bytes) {
+    if (row->text_bytes) {
+        snprintf(text, bytes, "text of at most %zu bytes", row->text_bytes - 1);
+        return;
+    }
+    if (!row->choices) {
+        snprintf(text, bytes, "%s%lld to %lld", row->power_of_two ? "power of two, " : "", row->low, row->high);
+        return;
+    }
+    size_t length = 0;
+    text[0] = 0;
+    for (const choice *c = row->choices; c->word && length < bytes; c++)
+        length += (size_t)snprintf(text + length, bytes - length, "%s%s", c == row->choices ? "" : ", ", c->word);
+}
+
+static bool parse_number(const variable *row, const char *text, int *value) {
+    /* strtoll would skip blanks and take a plus sign. */
+    if (!((text[0] >= '0' && text[0] <= '9') || text[0] == '-'))
+        return false;
+    char *end;
+    errno = 0;
+    long long number = strtoll(text, &end, 10);
+    if (errno || end == text || *end || number < row->low || number > row->high)
+        return false;
+    if (row->power_of_two && (number & (number - 1)) != 0)
+        return false;
+    *value = (int)number;
+    return true;
+}
+
+/* Sets the row's field from its text form; false and nothing set when it is out of range. */
+static bool set_from_text(const variable *row, const char *text, core_config *config) {
+    void *field = (char *)config + row->field;
+    int value = 0;
+    if (row->text_bytes) {
+        size_t length = strlen(text);
+        if (length >= row->text_bytes)
+            return false;
+        memcpy(field, text, length + 1);
+        return true;
+    }
+    if (row->choices) {
+        const choice *c = row->choices;
+        while (c->word && strcmp(c->word, text) != 0)
+            c++;
+        if (!c->word)
+            return false;
+        value = c->value;
+    } else if (!parse_number(row, text, &value)) {
+        return false;
+    }
+    memcpy(field, &value, sizeof(value));
+    return true;
+}
+
+static const char *word_of(const variable *row, int value) {
+    for (const choice *c = row->choices; c->word; c++)
+        if (c->value == value)
+            return c->word;
+    return NULL;
+}
+
+static int set_from_option(const variable *row, const weft_options *options, core_config *config,
+                           enum core_origin *origin) {
+    const char *at = (const char *)options + row->option;
+    const char *text = NULL;
+    int value = 0;
+    if (row->text_bytes) {
+        memcpy(&text, at, sizeof(text));
+    } else {
+        memcpy(&value, at, sizeof(value));
+        text = word_of(row, value);
+    }
+    if (!text && value == 0)
+        return WEFT_SUCCESS; /* not set */
+    if (!text || !set_from_text(row, text, config)) {
+        char range[128], given[32] = "a longer one";
+        describe_range(row, range, sizeof(range));
+        if (!row->text_bytes)
+            snprintf(given, sizeof(given), "%d", value);
+        return core_error(WEFT_ERR_ARG, "weft_options: the field for %s is %s; expected %s%s", row->name, given,
+                          row->choices ? "one of: " : "", range);
+    }
+    *origin = CORE_ORIGIN_OPTION;
+    return WEFT_SUCCESS;
+}
+
+static int set_from_environment(const variable *row, core_config *config, enum core_origin *origin) {
+    const char *text = getenv(row->name);
+    if (!text)
+        return WEFT_SUCCESS;
+    if (!set_from_text(row, text, config)) {
+        char range[128];
+        describe_range(row, range, sizeof(range));
+        return core_error(WEFT_ERR_CONFIG, "%s is \"%.100s\"; expected %s%s", row->name, text,
+                          row->choices ? "one of: " : "", range);
+    }
+    *origin = CORE_ORIGIN_ENVIRONMENT;
+    return WEFT_SUCCESS;
+}
+
+enum { NAME_BYTES = 64 }; /* longer names are no one's misspelling */
+
+/* Levenshtein's distance. `b` is shorter than NAME_BYTES. */
+static size_t distance(const char *a, size_t a_length, const char *b, size_t b_length) {
+    size_t row[NAME_BYTES];
+    for (size_t j = 0; j <= b_length; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= a_length; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= b_length; j++) {
+            size_t best = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[b_length];
+}
+
+static int unknown_variable(const char *name, size_t length) {
+    const char *closest = NULL;
+    size_t least = SIZE_MAX;
+    for (size_t v = 0; v < CORE_VARIABLES && length < NAME_BYTES; v++) {
+        size_t d = distance(name, length, variables[v].name, strlen(variables[v].name));
+        if (d < least) {
+            least = d;
+            closest = variables[v].name;
+        }
+    }
+    int shown = length < NAME_BYTES ? (int)length : NAME_BYTES;
+    if (!closest)
+        return core_error(WEFT_ERR_CONFIG, "%.*s... is no variable of weft; weft-info --config lists them", shown,
+                          name);
+    return core_error(WEFT_ERR_CONFIG, "%.*s is no variable of weft; did you mean %s? weft-info --config lists them",
+                      shown, name, closest);
+}
+
+static int check_names(void) {
+    for (char **entry = environ; entry && *entry; entry++) {
+        if (strncmp(*entry, PREFIX, strlen(PREFIX)) != 0)
+            continue;
+        size_t length = strcspn(*entry, "=");
+        size_t v = 0;
+        while (v < CORE_VARIABLES &&
+               !(strlen(variables[v].name) == length && strncmp(variables[v].name, *entry, length) == 0))
+            v++;
+        if (v == CORE_VARIABLES)
+            return unknown_variable(*entry, length);
+    }
+    return WEFT_SUCCESS;
+}
+
+int core_config_load(core_config *config, const weft_options *options) {
+    core_config loaded = {0};
+    int code = check_names();
+    for (size_t v = 0; v < CORE_VARIABLES && code == WEFT_SUCCESS; v++) {
+        const variable *row = &variables[v];
+        set_from_text(row, row->fallback, &loaded);
+        if (options && row->option != NO_OPTION)
+            code = set_from_option(row, options, &loaded, &loaded.origin[v]);
+        if (code == WEFT_SUCCESS)
+            code = set_from_environment(row, &loaded, &loaded.origin[v]);
+    }
+    if (code == WEFT_SUCCESS)
+        *config = loaded;
+    return code;
+}
+
+void core_config_print(FILE *file, const core_config *config) {
+    static const char *const origins[] = {"default", "option", "environment"};
+    static const char format[] = "%-18s %-12s %-12s %-32s %-11s %s\n";
+    fprintf(file, format, "variable", "value", "origin", "range", "default", "meaning");
+    for (size_t v = 0; v < CORE_VARIABLES; v++) {
+        const variable *row = &variables[v];
+        const void *field = (const char *)config + row->field;
+        char range[128], number[32];
+        const char *value = field;
+        if (!row->text_bytes) {
+            int raw;
+            memcpy(&raw, field, sizeof(raw));
+            snprintf(number, sizeof(number), "%d", raw);
+            value = row->choices ? word_of(row, raw) : number;
+        }
+        describe_range(row, range, sizeof(range));
+        fprintf(file, format, row->name, value && *value ? value : "-", origins[config->origin[v]], range,
+                *row->fallback ? row->fallback : "-", row->meaning);
+    }
+}

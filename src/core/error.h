@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * Errors: whoever detects one writes the sentence, everybody else hands the code on.
+ */
+#ifndef CORE_ERROR_H
+#define CORE_ERROR_H
+
+#include <weft/error.h>
+
+/**
+ * Sets the calling thread's sentence (printf format, cut at 511 bytes) and returns `code`, so that a check reads
+ * `return core_error(WEFT_ERR_RANK, "root %d …", root);`.
+ */
+int core_error(int code, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
+
+#endif

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/error.h>
+#include <core/op.h>
+#include <core/reduce_kernels.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OP(id, op_kind, commutes, text) const weft_op weft_op_##id = {CORE_OP_MAGIC, op_kind, commutes, text, NULL}
+OP(sum, CORE_OP_SUM, true, "WEFT_SUM");
+OP(prod, CORE_OP_PROD, true, "WEFT_PROD");
+OP(max, CORE_OP_MAX, true, "WEFT_MAX");
+OP(min, CORE_OP_MIN, true, "WEFT_MIN");
+OP(land, CORE_OP_LAND, true, "WEFT_LAND");
+OP(lor, CORE_OP_LOR, true, "WEFT_LOR");
+OP(lxor, CORE_OP_LXOR, true, "WEFT_LXOR");
+OP(band, CORE_OP_BAND, true, "WEFT_BAND");
+OP(bor, CORE_OP_BOR, true, "WEFT_BOR");
+OP(bxor, CORE_OP_BXOR, true, "WEFT_BXOR");
+OP(maxloc, CORE_OP_MAXLOC, true, "WEFT_MAXLOC");
+OP(minloc, CORE_OP_MINLOC, true, "WEFT_MINLOC");
+OP(replace, CORE_OP_REPLACE, false, "WEFT_REPLACE");
+OP(no_op, CORE_OP_NO_OP, false, "WEFT_NO_OP");
+
+/*
+ * A user's operation. Freed ones go to the list and never back to malloc, so that the magic of a stale handle can
+ * always be read: it is wrong until the next weft_op_create() takes the place over.
+ */
+typedef struct user_op {
+    weft_op op; /* first: a weft_op of kind CORE_OP_USER is a user_op */
+    struct user_op *next_free;
+} user_op;
+
+static pthread_mutex_t user_ops_lock = PTHREAD_MUTEX_INITIALIZER;
+static user_op *free_user_ops; /* under user_ops_lock */
+
+int weft_op_create(weft_op_function *function, int commutative, weft_op **op) {
+    if (!function)
+        return core_error(WEFT_ERR_ARG, "weft_op_create: the function is NULL");
+    if (!op)
+        return core_error(WEFT_ERR_ARG, "weft_op_create: there is no place for the handle (op is NULL)");
+    pthread_mutex_lock(&user_ops_lock);
+    user_op *made = free_user_ops;
+    if (made)
+        free_user_ops = made->next_free;
+    else
+        made = malloc(sizeof(*made));
+    if (made)
+        *made = (user_op){.op = {CORE_OP_MAGIC, CORE_OP_USER, commutative != 0, "user", function}};
+    pthread_mutex_unlock(&user_ops_lock);
+    if (!made)
+        return core_error(WEFT_ERR_NOMEM, "weft_op_create: no memory for an operation");
+    *op = &made->op;
+    return WEFT_SUCCESS;
+}
+
+int weft_op_free(weft_op **op) {
+    if (!op || !*op)
+        return core_error(WEFT_ERR_ARG, "weft_op_free: the operation is NULL");
+    pthread_mutex_lock(&user_ops_lock);
+    bool valid = core_op_valid(*op);
+    bool user = valid && (*op)->kind == CORE_OP_USER;
+    if (user) {
+        user_op *freed = (user_op *)*op;
+        freed->op.magic = 0;
+        freed->next_free = free_user_ops;
+        free_user_ops = freed;
+        *op = NULL;
+    }
+    pthread_mutex_unlock(&user_ops_lock);
+    if (!valid)
+        return core_error(WEFT_ERR_ARG, "weft_op_free: the handle is no operation, or was freed before");
+    if (!user)
+        return core_error(WEFT_ERR_ARG, "weft_op_free: %s is predefined", (*op)->name);
+    return WEFT_SUCCESS;
+}
+
+const char *weft_op_name(const weft_op *op) {
+    return core_op_valid(op) ? op->name : NULL;
+}
+
+bool core_op_defined(const weft_op *op, const weft_datatype *type) {
+    switch (op->kind) {
+    case CORE_OP_USER:
+    case CORE_OP_REPLACE:
+    case CORE_OP_NO_OP:
+        return true;
+    default:
+        return core_kernels_generic[op->kind][type->kind] != NULL;
+    }
+}
+
+static core_kernel_table *best_kernels(void) {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        return &core_kernels_avx512;
+    if (__builtin_cpu_supports("avx2"))
+        return &core_kernels_avx2;
+#endif
+    return &core_kernels_generic;
+}
+
+static core_kernel_table *kernels_in_use(void) {
+    /* Relaxed: the tables are constants, and threads that race find the same one. */
+    static core_kernel_table *_Atomic chosen;
+    core_kernel_table *table = atomic_load_explicit(&chosen, memory_order_relaxed);
+    if (!table) {
+        table = best_kernels();
+        atomic_store_explicit(&chosen, table, memory_order_relaxed);
+    }
+    return table;
+}
+
+const char *core_reduce_isa(void) {
+    core_kernel_table *table = kernels_in_use();
+    return table == &core_kernels_avx512 ? "avx512" : table == &core_kernels_avx2 ? "avx2" : "generic";
+}
+
+static void copy(void *to, const void *from, size_t bytes) {
+    if (to != from && bytes > 0)
+        memcpy(to, from, bytes);
+}
+
+/* The function overwrites its second operand, so that one must be a copy of right that is not left. */
+static void reduce_user(weft_op_function *function, const weft_datatype *type, const void *left, const void *right,
+                        void *out, size_t count) {
+    if (out != left) {
+        copy(out, right, count * type->size_bytes);
+        function(left, out, count, type);
+        return;
+    }
+    _Alignas(64) char block[128 * CORE_DATATYPE_MAX_BYTES];
+    size_t most = sizeof(block) / type->size_bytes;
+    for (size_t done = 0; done < count;) {
+        size_t now = count - done < most ? count - done : most;
+        size_t at = done * type->size_bytes;
+        memcpy(block, (const char *)right + at, now * type->size_bytes);
+        function((const char *)left + at, block, now, type);
+        memcpy((char *)out + at, block, now * type->size_bytes);
+        done += now;
+    }
+}
+
+void core_reduce(const weft_op *op, const weft_datatype *type, const void *left, const void *right, void *out,
+                 size_t count) {
+    if (count == 0)
+        return;
+    switch (op->kind) {
+    case CORE_OP_USER:
+        reduce_user(op->function, type, left, right, out, count);
+        return;
+    case CORE_OP_REPLACE:
+        copy(out, right, count * type->size_bytes);
+        return;
+    case CORE_OP_NO_OP:
+        copy(out, left, count * type->size_bytes);
+        return;
+    default:
+        (*kernels_in_use())[op->kind][type->kind](left, right, out, count);
+    }
+}

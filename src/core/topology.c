@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/error.h>
+#include <core/topology.h>
+#include <errno.h>
+#include <hwloc.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+enum { FIRST_CPUS = 1024, MOST_CPUS = 1 << 20 };
+
+/* Counts and hashes (FNV-1a over the numbers, so that the size of the set does not matter). */
+static void read_set(core_topology *topology, const cpu_set_t *set, size_t bytes, int cpus) {
+    topology->allowed_cores = CPU_COUNT_S(bytes, set);
+    for (int cpu = 0; cpu < cpus; cpu++)
+        if (CPU_ISSET_S((size_t)cpu, bytes, set))
+            topology->allowed_hash = (topology->allowed_hash ^ (uint64_t)cpu) * 0x100000001b3u;
+}
+
+void core_topology_read(core_topology *topology) {
+    *topology = (core_topology){.allowed_hash = 0xcbf29ce484222325u};
+    /* The kernel answers EINVAL until the set has room for every CPU that it could have. */
+    for (int cpus = FIRST_CPUS; cpus <= MOST_CPUS; cpus *= 2) {
+        cpu_set_t *set = CPU_ALLOC((size_t)cpus);
+        if (!set)
+            break;
+        size_t bytes = CPU_ALLOC_SIZE((size_t)cpus);
+        CPU_ZERO_S(bytes, set);
+        int failed = sched_getaffinity(0, bytes, set);
+        if (!failed)
+            read_set(topology, set, bytes, cpus);
+        bool larger = failed && errno == EINVAL;
+        CPU_FREE(set);
+        if (!larger)
+            break;
+    }
+    if (topology->allowed_cores < 1)
+        topology->allowed_cores = 1;
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    topology->host_cores = online > topology->allowed_cores ? (int)online : topology->allowed_cores;
+}
+
+static void print_object(FILE *file, hwloc_obj_t object, int depth, hwloc_const_cpuset_t ours) {
+    char type[64], attributes[256];
+    hwloc_obj_type_snprintf(type, sizeof(type), object, 0);
+    hwloc_obj_attr_snprintf(attributes, sizeof(attributes), object, ", ", 0);
+    fprintf(file, "%*s%s", 2 * depth, "", type);
+    if (object->logical_index != HWLOC_UNKNOWN_INDEX && object->type != HWLOC_OBJ_MACHINE)
+        fprintf(file, " %u", object->logical_index);
+    if (object->type == HWLOC_OBJ_PU)
+        fprintf(file, " (cpu %u)%s", object->os_index, hwloc_bitmap_isset(ours, object->os_index) ? " *" : "");
+    else if (attributes[0])
+        fprintf(file, " (%s)", attributes);
+    fputc('\n', file);
+    for (hwloc_obj_t child = object->memory_first_child; child; child = child->next_sibling)
+        print_object(file, child, depth + 1, ours);
+    for (hwloc_obj_t child = object->first_child; child; child = child->next_sibling)
+        print_object(file, child, depth + 1, ours);
+}
+
+/* The tree as asked for: no L1 and L2, which share nothing between cores that a team cares about. */
+static int load_tree(hwloc_topology_t *tree) {
+    static const hwloc_obj_type_t left_out[] = {HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L1ICACHE, HWLOC_OBJ_L2CACHE};
+    if (hwloc_topology_init(tree))
+        return core_error(WEFT_ERR_NOMEM, "hwloc_topology_init failed");
+    for (size_t i = 0; i < sizeof(left_out) / sizeof(left_out[0]); i++)
+        hwloc_topology_set_type_filter(*tree, left_out[i], HWLOC_TYPE_FILTER_KEEP_NONE);
+    if (hwloc_topology_load(*tree)) {
+        hwloc_topology_destroy(*tree);
+        return core_error(WEFT_ERR_CONFIG, "hwloc cannot read the topology of this machine "
+                                           "(or what HWLOC_XMLFILE or HWLOC_SYNTHETIC names)");
+    }
+    return WEFT_SUCCESS;
+}
+
+int core_topology_print(FILE *file) {
+    hwloc_topology_t tree;
+    int code = load_tree(&tree);
+    if (code != WEFT_SUCCESS)
+        return code;
+    hwloc_bitmap_t ours = hwloc_bitmap_alloc();
+    if (!ours) {
+        hwloc_topology_destroy(tree);
+        return core_error(WEFT_ERR_NOMEM, "no memory for a set of processing units");
+    }
+    /* A machine that was read from a file or a string has no binding of ours: all that it allows. */
+    bool bound = hwloc_topology_is_thissystem(tree) && hwloc_get_cpubind(tree, ours, HWLOC_CPUBIND_THREAD) == 0;
+    if (!bound)
+        hwloc_bitmap_copy(ours, hwloc_topology_get_allowed_cpuset(tree));
+    print_object(file, hwloc_get_root_obj(tree), 0, ours);
+    fprintf(file, "* %d of %d processing units may be used by %s\n", hwloc_bitmap_weight(ours),
+            hwloc_get_nbobjs_by_type(tree, HWLOC_OBJ_PU), bound ? "this process" : "anyone (not this machine)");
+    hwloc_bitmap_free(ours);
+    hwloc_topology_destroy(tree);
+    return WEFT_SUCCESS;
+}

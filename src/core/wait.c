@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/wait.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A few tens of microseconds of looking: longer than any exchange between threads that run, shorter than a time slice.
+ */
+#define SPINS_WITH_CORES_FREE 4000u
+/* With more threads than cores, who we wait for most likely needs this core. */
+#define SPINS_OVERSUBSCRIBED  4u
+#define YIELDS_OVERSUBSCRIBED 200u
+/* How long a sleeper that also drives something else sleeps at most, in nanoseconds. */
+#define IDLE_SLEEP_NS         10000000L
+
+core_waiting core_waiting_resolve(weft_wait_policy policy, bool oversubscribed) {
+    switch (policy) {
+    case WEFT_WAIT_SPIN:
+        return (core_waiting){.may_sleep = false, .spins = UINT_MAX};
+    case WEFT_WAIT_YIELD:
+        return (core_waiting){.may_sleep = false, .spins = SPINS_OVERSUBSCRIBED};
+    case WEFT_WAIT_BLOCK:
+        return (core_waiting){.may_sleep = true, .spins = SPINS_OVERSUBSCRIBED, .yields = 1};
+    case WEFT_WAIT_DEFAULT:
+    case WEFT_WAIT_AUTO:
+        break;
+    }
+    if (oversubscribed)
+        return (core_waiting){.may_sleep = true, .spins = SPINS_OVERSUBSCRIBED, .yields = YIELDS_OVERSUBSCRIBED};
+    return (core_waiting){.may_sleep = false, .spins = SPINS_WITH_CORES_FREE};
+}
+
+bool core_backoff(const core_waiting *waiting, unsigned *looks) {
+    unsigned look = *looks;
+    if (look < waiting->spins) {
+        *looks = waiting->spins == UINT_MAX ? 0 : look + 1;
+        core_pause();
+        return false;
+    }
+    if (!waiting->may_sleep || look - waiting->spins < waiting->yields) {
+        if (waiting->may_sleep)
+            *looks = look + 1;
+        sched_yield();
+        return false;
+    }
+    return true;
+}
+
+/* The futex is the flag's low half: it changes with every publication, so a sleeper that came too late does not sleep.
+ */
+static uint32_t *futex_word(core_flag *flag) {
+    _Static_assert(sizeof(flag->value) == 8, "a flag is 64 bits without a lock");
+    uint32_t *words = (uint32_t *)(void *)&flag->value;
+    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? words : words + 1;
+}
+
+static void flag_sleep(core_flag *flag, uint64_t target, const struct timespec *limit) {
+    atomic_fetch_add_explicit(&flag->sleepers, 1, memory_order_seq_cst);
+    /* Sequentially consistent with the publisher's store: see core_flag_publish. */
+    uint64_t seen = atomic_load_explicit(&flag->value, memory_order_seq_cst);
+    if (seen < target)
+        syscall(SYS_futex, futex_word(flag), FUTEX_WAIT_PRIVATE, (uint32_t)seen, limit, NULL, 0);
+    atomic_fetch_sub_explicit(&flag->sleepers, 1, memory_order_relaxed);
+}
+
+void core_flag_wait_slow(core_flag *flag, uint64_t target, const core_waiting *waiting, core_idle_function *idle,
+                         void *argument) {
+    static const struct timespec idle_limit = {.tv_nsec = IDLE_SLEEP_NS};
+    unsigned looks = 0;
+    bool tired = false;
+    while (!core_flag_reached(flag, target)) {
+        enum core_idle result = idle ? idle(argument, tired) : CORE_IDLE_NOTHING;
+        if (result == CORE_IDLE_NOTHING && tired)
+            flag_sleep(flag, target, idle ? &idle_limit : NULL);
+        if (result == CORE_IDLE_MOVED)
+            looks = 0;
+        tired = core_backoff(waiting, &looks);
+    }
+}
+
+void core_flag_wake(core_flag *flag) {
+    syscall(SYS_futex, futex_word(flag), FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}

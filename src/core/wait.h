@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * Waiting: the one way in which a thread waits for another thread or for the network.
+ *
+ * A flag is a number that only grows. Writers publish with core_flag_publish() (or add with core_flag_add()), readers
+ * wait with core_flag_wait(). A loop that waits for something else (the network) calls core_backoff() between two looks
+ * and sleeps by its own means when told to.
+ *
+ * Who waits goes through three stages, how long each lasts is the policy's: look again at once, give the core away and
+ * look again, sleep. A publisher pays for a wake-up call only when somebody sleeps on this very flag, and for looking
+ * whether somebody does only where threads may sleep at all (core_waiting.may_sleep).
+ */
+#ifndef CORE_WAIT_H
+#define CORE_WAIT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <weft/init.h>
+
+/** A policy made concrete for one group of threads; the same for all that share a flag. */
+typedef struct core_waiting {
+    bool may_sleep;  /* waiters may sleep, so publishers look for sleepers */
+    unsigned spins;  /* looks before the core is given away for the first time */
+    unsigned yields; /* times the core is given away before the first sleep, when may_sleep */
+} core_waiting;
+
+/** `oversubscribed`: some core has more than one of the threads that spin; decides what WEFT_WAIT_AUTO means. */
+core_waiting core_waiting_resolve(weft_wait_policy policy, bool oversubscribed);
+
+typedef struct core_flag {
+    _Atomic uint64_t value;    /* written by the publisher, read by waiters; never goes down */
+    _Atomic uint32_t sleepers; /* threads in the kernel for this flag; written by waiters, read by the publisher */
+    uint32_t note;             /* the publisher's, free for use: published with the value */
+} core_flag;
+
+/** Called between two looks. True: it is time to sleep (the caller does, for a bounded time or until woken). */
+bool core_backoff(const core_waiting *waiting, unsigned *looks);
+
+enum core_idle { CORE_IDLE_NOTHING, CORE_IDLE_MOVED, CORE_IDLE_SLEPT };
+
+/**
+ * Called by a waiting thread between looks to drive something else (the network). `tired`: the wait has come to the
+ * stage where threads sleep; the function may then sleep by its own means, for a bounded time.
+ */
+typedef enum core_idle core_idle_function(void *argument, bool tired);
+
+/**
+ * Returns when *flag ≥ target. Acquire: pairs with the release in core_flag_publish/add, so that what the publisher
+ * wrote before is visible. `idle` may be NULL; with one, sleeps are bounded, so that it is called again.
+ */
+void core_flag_wait_slow(core_flag *flag, uint64_t target, const core_waiting *waiting, core_idle_function *idle,
+                         void *argument);
+
+/** Wakes whoever sleeps on the flag. */
+void core_flag_wake(core_flag *flag);
+
+static inline bool core_flag_reached(const core_flag *flag, uint64_t target) {
+    /* Acquire: pairs with core_flag_publish/add. */
+    return atomic_load_explicit(&flag->value, memory_order_acquire) >= target;
+}
+
+static inline void core_flag_wait(core_flag *flag, uint64_t target, const core_waiting *waiting) {
+    if (!core_flag_reached(flag, target))
+        core_flag_wait_slow(flag, target, waiting, NULL, NULL);
+}
+
+/**
+ * Sets the flag; single writer. Release: publishes all that the caller wrote before, pairs with core_flag_reached.
+ *
+ * Where threads may sleep, store and look-up of the sleepers are sequentially consistent, as are the waiter's
+ * registration and its last look at the flag: in the one order of all four, either the publisher sees the sleeper or
+ * the sleeper sees the value, and no wake-up is lost.
+ */
+static inline void core_flag_publish(core_flag *flag, uint64_t value, const core_waiting *waiting) {
+    if (!waiting->may_sleep) {
+        atomic_store_explicit(&flag->value, value, memory_order_release);
+        return;
+    }
+    atomic_store_explicit(&flag->value, value, memory_order_seq_cst);
+    if (atomic_load_explicit(&flag->sleepers, memory_order_seq_cst))
+        core_flag_wake(flag);
+}
+
+/** As core_flag_publish for a flag with many writers: adds. Acquire too, so that the adds form one chain of releases.
+ */
+static inline void core_flag_add(core_flag *flag, uint64_t increment, const core_waiting *waiting) {
+    atomic_fetch_add_explicit(&flag->value, increment, memory_order_seq_cst);
+    if (waiting->may_sleep && atomic_load_explicit(&flag->sleepers, memory_order_seq_cst))
+        core_flag_wake(flag);
+}
+
+/** Tells the processor that this is a spinning loop. */
+static inline void core_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+#endif

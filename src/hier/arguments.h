@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * The arguments of a collective, checked: one struct for all of them, so that both levels take the same.
+ */
+#ifndef HIER_ARGUMENTS_H
+#define HIER_ARGUMENTS_H
+
+#include <hier/comm.h>
+
+/**
+ * After hier_check… WEFT_IN_PLACE is resolved: reduce and allreduce have send = recv; gather's, allgather's send is the own
+ * block in recv, scatter's recv that in send; only alltoall(v) keep it, as in_place.
+ */
+typedef struct hier_arguments {
+    enum inter_collective collective;
+    const char *call; /* "weft_allreduce", for sentences */
+    const void *send;
+    void *recv; /* bcast: the buffer */
+    size_t send_count, recv_count;
+    const weft_datatype *send_type, *recv_type; /* reductions and bcast: recv_type */
+    const weft_op *op;
+    int root;
+    const size_t *send_counts, *recv_counts;
+    const ptrdiff_t *send_displs, *recv_displs;
+    bool in_place;
+    size_t bytes; /* what one rank contributes (a block, a vector); alltoallv: unused */
+} hier_arguments;
+
+/** Checks the communicator and the calling thread. */
+int hier_check_comm(const weft_comm *comm, const char *call);
+
+/** Checks the rest, resolves in place, and fills in bytes; before anything is sent. The communicator has been checked. */
+int hier_check_arguments(const weft_comm *comm, hier_arguments *arguments);
+
+#endif

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* weft_init, weft_finalize: the one world of the library. */
+#include <core/error.h>
+#include <hier/arguments.h>
+#include <hier/world.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards starting and ending, not use */
+static hier_world *_Atomic current;
+
+static hier_world *world_in_use(const char *call) {
+    /* Acquire: pairs with the release in weft_init, for threads that the program did not synchronise otherwise. */
+    hier_world *world = atomic_load_explicit(&current, memory_order_acquire);
+    if (!world)
+        core_error(WEFT_ERR_INIT, "%s: weft is not initialised (call weft_init first; after weft_finalize it is over)",
+                   call);
+    return world;
+}
+
+/* Everything below is freed by whoever takes it over, also on failure. */
+static int open_world(const core_config *config, const weft_options *options, hier_world **world) {
+    core_topology topology;
+    inter_bootstrap *bootstrap = NULL;
+    inter_transport *transport = NULL;
+    core_topology_read(&topology);
+    hier_card card = {
+        .cores = topology.allowed_cores, .host_cores = topology.host_cores, .cores_hash = topology.allowed_hash};
+    int code = inter_bootstrap_open(config, options ? options->bootstrap : NULL, &bootstrap);
+    if (code)
+        return code;
+    if (bootstrap->size > 1) {
+        code = (unsigned)bootstrap->size > INTER_MAX_PROCESSES
+                   ? core_error(WEFT_ERR_UNSUPPORTED, "rank %d: %d processes, at most %u are supported",
+                                bootstrap->rank, bootstrap->size, INTER_MAX_PROCESSES)
+                   : inter_transport_ucx(bootstrap, &card, sizeof(card), &transport);
+        if (code) {
+            bootstrap->close(bootstrap);
+            return code;
+        }
+    } else {
+        bootstrap->close(bootstrap);
+        bootstrap = NULL;
+    }
+    return hier_world_create(config, &card, bootstrap, transport, world);
+}
+
+int weft_init(const weft_options *options) {
+    core_config config = {0};
+    hier_world *world = NULL;
+    pthread_mutex_lock(&lock);
+    int code = atomic_load_explicit(&current, memory_order_relaxed)
+                   ? core_error(WEFT_ERR_INIT, "weft_init: called twice without weft_finalize")
+                   : core_config_load(&config, options);
+    if (!code) {
+        hier_selector names; /* mistakes in the configuration are found before the other processes are bothered */
+        code = hier_selector_init(&names, config.algorithm);
+    }
+    if (!code)
+        code = open_world(&config, options, &world);
+    if (!code)
+        atomic_store_explicit(&current, world, memory_order_release); /* pairs with world_in_use */
+    pthread_mutex_unlock(&lock);
+    return code;
+}
+
+/* The processes meet over the network, let their messages out, and meet again before anybody takes his memory away. */
+static int part(hier_world *world) {
+    if (!world->transport)
+        return WEFT_SUCCESS;
+    int code = weft_barrier(world->process_comm);
+    world->transport->disconnect(world->transport);
+    return code ? code : world->bootstrap->fence(world->bootstrap);
+}
+
+int weft_finalize(void) {
+    pthread_mutex_lock(&lock);
+    hier_world *world = world_in_use("weft_finalize");
+    int code = world ? WEFT_SUCCESS : WEFT_ERR_INIT;
+    if (world && atomic_load_explicit(&world->teams, memory_order_acquire))
+        code = core_error(WEFT_ERR_BUSY, "rank %d: weft_finalize: %d teams are not freed (weft_team_free)",
+                          world->process_comm->rank, atomic_load_explicit(&world->teams, memory_order_relaxed));
+    if (!code)
+        code = hier_check_comm(world->process_comm, "weft_finalize");
+    if (!code) {
+        code = part(world);
+        atomic_store_explicit(&current, NULL, memory_order_release);
+        hier_world_destroy(world);
+    }
+    pthread_mutex_unlock(&lock);
+    return code;
+}
+
+int weft_initialized(void) {
+    return atomic_load_explicit(&current, memory_order_acquire) != NULL;
+}
+
+weft_comm *weft_process_comm(void) {
+    hier_world *world = world_in_use("weft_process_comm");
+    return world ? world->process_comm : NULL;
+}
+
+weft_thread_level weft_thread_level_get(void) {
+    hier_world *world = world_in_use("weft_thread_level_get");
+    return world ? world->config.thread_level : WEFT_THREAD_DEFAULT;
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/error.h>
+#include <hier/network.h>
+#include <poll.h>
+
+/* How long who sleeps on the network sleeps at most before it looks again. */
+#define NETWORK_SLEEP_MS 10
+/* Under SERIALIZED the leader drives at every look, the others now and then, lest all fight for the funnel. */
+#define DRIVE_EVERY      16
+
+/* Tells calls apart that do not belong together; published with the flag, compared by who meets it. */
+static uint32_t note_of(const hier_arguments *arguments) {
+    uint64_t note = (uint64_t)arguments->collective + 1;
+    note = note * 31 + (uint64_t)(arguments->root + 1);
+    note = note * 31 + (arguments->op ? (uint64_t)arguments->op->kind + 1 : 0);
+    note = note * 0x9e3779b97f4a7c15u + arguments->bytes;
+    note *= 0x9e3779b97f4a7c15u;
+    return (uint32_t)(note >> 32);
+}
+
+hier_call hier_begin(weft_comm *comm, const hier_arguments *arguments) {
+    bool commutative = !arguments->op || arguments->op->commutative;
+    hier_call call = {.meeting = intra_begin(comm->member),
+                      .comm = comm,
+                      .arguments = arguments,
+                      .choice = hier_select(&comm->world->selector, arguments->collective, comm->layout->nodes,
+                                            arguments->bytes, commutative)};
+    call.meeting.own->flag.note = note_of(arguments);
+    if (!hier_single_node(&call)) {
+        call.slot = &comm->team->slots[call.meeting.sequence & (call.meeting.team->slots - 1)];
+        call.root_node = hier_layout_node(comm->layout, arguments->root);
+    }
+    call.root_thread = arguments->root - (int)comm->layout->offsets[call.root_node];
+    return call;
+}
+
+int hier_end(hier_call *call) {
+    /* Whoever still waits for this thread in a call that went wrong goes on, to notice it too. */
+    if (call->error) {
+        intra_post(&call->meeting, HIER_LEFT);
+        hier_await_network(call);
+    }
+    intra_end(&call->meeting);
+    return call->error;
+}
+
+static bool same_call(hier_call *call, int thread) {
+    if (call->meeting.cells[thread].flag.note == call->meeting.own->flag.note)
+        return true;
+    if (!call->error)
+        call->error = core_error(WEFT_ERR_MISMATCH,
+                                 "rank %d called %s (root %d, %zu bytes), but rank %zu, thread %d of the same process, "
+                                 "is in another collective or one with another root, operation or size",
+                                 call->comm->rank, call->arguments->call, call->arguments->root, call->arguments->bytes,
+                                 hier_first_rank(call) + (size_t)thread, thread);
+    return false;
+}
+
+bool hier_await(hier_call *call, int thread, unsigned phase) {
+    intra_await(&call->meeting, thread, phase);
+    return same_call(call, thread);
+}
+
+static bool all_same(hier_call *call) {
+    bool same = true;
+    for (int thread = 0; thread < hier_threads(call); thread++)
+        same &= same_call(call, thread);
+    return same;
+}
+
+bool hier_await_all(hier_call *call, unsigned phase) {
+    intra_await_all(&call->meeting, phase);
+    return all_same(call);
+}
+
+bool hier_sync(hier_call *call, unsigned phase) {
+    intra_sync(&call->meeting, phase);
+    return all_same(call);
+}
+
+/* The network part is done: called by whoever progresses the engine. Release: pairs with hier_await_network. */
+static void release(void *argument, int error) {
+    hier_slot *slot = argument;
+    slot->error = error;
+    core_flag_publish(&slot->release->flag, slot->value, slot->waiting);
+}
+
+/* The thread that the network part still waits for, or -1. */
+static int missing_thread(const hier_call *call) {
+    if (call->need_thread == HIER_NEED_NONE)
+        return -1;
+    if (call->need_thread != HIER_NEED_ALL)
+        return intra_posted(&call->meeting, call->need_thread, call->need_phase) ? -1 : call->need_thread;
+    for (int thread = 0; thread < hier_threads(call); thread++)
+        if (!intra_posted(&call->meeting, thread, call->need_phase))
+            return thread;
+    return -1;
+}
+
+static void start_network(hier_call *call) {
+    hier_slot *slot = call->slot;
+    slot->started = call->meeting.sequence;
+    slot->driver = call->meeting.member->thread;
+    slot->release = call->meeting.release;
+    slot->value = intra_value(&call->meeting, HIER_RELEASED);
+    slot->waiting = &call->meeting.team->waiting;
+    slot->execution.finished = release;
+    slot->execution.argument = slot;
+    /* In a call that went wrong the threads' offers are not what this one takes them for. */
+    if (call->need_thread == HIER_NEED_ALL)
+        all_same(call);
+    else if (call->need_thread != HIER_NEED_NONE)
+        same_call(call, call->need_thread);
+    int code = call->error ? call->error : call->start(call);
+    if (code)
+        release(slot, code);
+}
+
+static void sleep_on(int descriptor) {
+    struct pollfd wait = {.fd = descriptor, .events = POLLIN};
+    poll(&wait, 1, NETWORK_SLEEP_MS);
+}
+
+/* What a waiting thread does between looks: starts the network part when all is there, and drives all that are under way. */
+static enum core_idle drive(void *argument, bool tired) {
+    hier_call *call = argument;
+    hier_world *world = call->comm->world;
+    hier_slot *slot = call->slot;
+    int self = call->meeting.member->thread, missing = -1, descriptor = -1;
+    bool funneled = world->config.thread_level == WEFT_THREAD_FUNNELED;
+    if (self != 0 && (funneled || (!tired && call->looks++ % DRIVE_EVERY)))
+        return CORE_IDLE_NOTHING;
+    if (!hier_funnel_try(world))
+        return CORE_IDLE_NOTHING;
+    bool moved = false;
+    if (slot->started < call->meeting.sequence) {
+        missing = missing_thread(call);
+        if (missing < 0) {
+            start_network(call);
+            moved = true;
+        }
+    }
+    moved |= inter_engine_progress(&world->engine);
+    if (tired && !moved && missing < 0 && slot->driver == self && !slot->execution.done)
+        descriptor = world->transport->arm(world->transport);
+    hier_funnel_leave(world);
+    if (descriptor >= 0) {
+        sleep_on(descriptor);
+        return CORE_IDLE_SLEPT;
+    }
+    return moved ? CORE_IDLE_MOVED : CORE_IDLE_NOTHING;
+}
+
+void hier_network(hier_call *call, int need_thread, unsigned need_phase, hier_start_function *start) {
+    if (hier_single_node(call))
+        return;
+    call->start = start;
+    call->need_thread = need_thread;
+    call->need_phase = need_phase;
+    call->meeting.idle = drive;
+    call->meeting.idle_argument = call;
+}
+
+int hier_start(hier_call *call, const inter_view *view, const inter_binding *binding) {
+    inter_id id = {call->comm->team->context, call->meeting.sequence};
+    return inter_execution_start(&call->slot->execution, &call->comm->world->engine, id, call->choice.process, view,
+                                 binding);
+}
+
+/* The only one who can start the network part waits where it is woken when it may. */
+static void await_needed(hier_call *call) {
+    if (call->need_thread == HIER_NEED_ALL)
+        intra_await_all(&call->meeting, call->need_phase);
+    else if (call->need_thread != HIER_NEED_NONE)
+        intra_await(&call->meeting, call->need_thread, call->need_phase);
+}
+
+bool hier_await_network(hier_call *call) {
+    if (!call->start)
+        return true;
+    if (call->comm->world->config.thread_level == WEFT_THREAD_FUNNELED && call->comm->thread == 0)
+        await_needed(call);
+    /* Acquire: pairs with release(). */
+    intra_await_flag(&call->meeting, &call->meeting.release->flag, intra_value(&call->meeting, HIER_RELEASED));
+    if (call->slot->error && !call->error)
+        call->error = core_error(call->slot->error, "rank %d: %s failed between the processes: %s", call->comm->rank,
+                                 call->arguments->call, weft_strerror(call->slot->error));
+    return !call->error;
+}
+
+/* One look at a collective of a process communicator; true when it is done. */
+static bool run_step(weft_comm *comm, bool tired, bool *moved) {
+    hier_world *world = comm->world;
+    int descriptor = -1;
+    *moved = false;
+    if (!hier_funnel_try(world))
+        return false;
+    *moved = inter_engine_progress(&world->engine);
+    bool done = comm->execution.done;
+    if (tired && !done && !*moved)
+        descriptor = world->transport->arm(world->transport);
+    hier_funnel_leave(world);
+    if (descriptor >= 0)
+        sleep_on(descriptor);
+    return done;
+}
+
+int hier_run(weft_comm *comm, const inter_algorithm *algorithm, const inter_view *view, const inter_binding *binding) {
+    hier_world *world = comm->world;
+    inter_id id = {0, comm->sequence++}; /* context 0 is the process communicator's */
+    unsigned looks = 0;
+    bool tired = false, moved = false;
+    while (!hier_funnel_try(world))
+        (void)core_backoff(&world->waiting, &looks);
+    int code = inter_execution_start(&comm->execution, &world->engine, id, algorithm, view, binding);
+    bool done = code || comm->execution.done;
+    hier_funnel_leave(world);
+    for (looks = 0; !done; tired = core_backoff(&world->waiting, &looks)) {
+        done = run_step(comm, tired, &moved);
+        if (moved)
+            looks = 0;
+    }
+    if (!code && comm->execution.completion.error)
+        code =
+            core_error(comm->execution.completion.error, "rank %d: %s failed between the processes: %s", comm->rank,
+                       inter_collective_name(algorithm->collective), weft_strerror(comm->execution.completion.error));
+    return code;
+}

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* Teams: made by all processes together, entered and left by each thread on its own. */
+#include <core/error.h>
+#include <hier/arguments.h>
+#include <stdlib.h>
+#include <string.h>
+
+static core_pool teams = CORE_POOL_INITIALIZER;
+
+/* What each process tells the others when a team is made. */
+typedef struct entry {
+    int64_t threads; /* negative: the error code of a process that cannot take part */
+    int32_t host, cores, host_cores;
+    uint64_t cores_hash;
+} entry;
+
+static bool team_valid(const weft_team *team) {
+    return core_pooled_valid(team, HIER_TEAM_MAGIC);
+}
+
+static void free_parts(weft_team *team) {
+    for (uint64_t slot = 0; team->slots && slot < (uint64_t)team->world->config.slots; slot++)
+        inter_execution_free(&team->slots[slot].execution);
+    intra_team_free(team->intra);
+    free(team->slots);
+    free((void *)team->taken);
+    free(team->offsets);
+}
+
+/* Does a core have to carry more than one of the threads of all processes on this host? */
+static bool oversubscribed(const weft_comm *parent, const entry *entries) {
+    const entry *own = &entries[parent->rank];
+    int64_t on_host = 0, on_cores = 0;
+    for (int process = 0; process < parent->size; process++) {
+        if (entries[process].host != own->host)
+            continue;
+        on_host += entries[process].threads;
+        if (entries[process].cores_hash == own->cores_hash)
+            on_cores += entries[process].threads;
+    }
+    return on_host > own->host_cores || on_cores > own->cores;
+}
+
+static int make_layout(weft_team *team, const weft_comm *parent, const entry *entries) {
+    team->offsets = malloc(((size_t)parent->size + 1) * sizeof(size_t));
+    if (!team->offsets)
+        return core_error(WEFT_ERR_NOMEM, "rank %d: weft_team_create: no memory for %d nodes", parent->rank,
+                          parent->size);
+    team->offsets[0] = 0;
+    for (int node = 0; node < parent->size; node++)
+        team->offsets[node + 1] = team->offsets[node] + (size_t)entries[node].threads;
+    if (team->offsets[parent->size] > INT32_MAX)
+        return core_error(WEFT_ERR_ARG, "rank %d: weft_team_create: %zu threads in all, at most %d can be ranks",
+                          parent->rank, team->offsets[parent->size], INT32_MAX);
+    team->layout = (hier_layout){.nodes = parent->size, .offsets = team->offsets};
+    return WEFT_SUCCESS;
+}
+
+static int make_threads(weft_team *team, const weft_comm *parent, const entry *entries) {
+    const core_config *config = &team->world->config;
+    int threads = hier_layout_threads(&team->layout, team->node);
+    core_waiting waiting = core_waiting_resolve(config->wait_policy, oversubscribed(parent, entries));
+    team->slots = calloc((size_t)config->slots, sizeof(*team->slots));
+    team->taken = calloc((size_t)threads, sizeof(*team->taken));
+    if (!team->slots || !team->taken)
+        return core_error(WEFT_ERR_NOMEM, "rank %d: weft_team_create: no memory for %d threads", parent->rank, threads);
+    return intra_team_create(threads, config->slots, waiting, &team->intra);
+}
+
+/* Everybody learns what everybody brings; an error of one is an error of all. */
+static int exchange_entries(weft_comm *parent, int threads, entry *entries) {
+    const hier_world *world = parent->world;
+    int code = WEFT_SUCCESS;
+    if (threads < 0 || threads > WEFT_MAX_TEAM_THREADS)
+        code = core_error(WEFT_ERR_ARG, "rank %d: weft_team_create: nthreads is %d, expected 0 … %d", parent->rank,
+                          threads, WEFT_MAX_TEAM_THREADS);
+    if (!threads)
+        threads = world->config.threads ? world->config.threads : world->card.cores;
+    if (threads > WEFT_MAX_TEAM_THREADS)
+        threads = WEFT_MAX_TEAM_THREADS;
+    entry own = {.threads = code ? code : threads,
+                 .host = hier_world_host(world, parent->rank),
+                 .cores = world->card.cores,
+                 .host_cores = world->card.host_cores,
+                 .cores_hash = world->card.cores_hash};
+    int met = weft_allgather(&own, sizeof(own), WEFT_BYTE, entries, sizeof(own), WEFT_BYTE, parent);
+    if (code || met)
+        return code ? code : met;
+    for (int process = 0; process < parent->size; process++)
+        if (entries[process].threads < 1)
+            return core_error((int)entries[process].threads,
+                              "rank %d: weft_team_create: process %d passed a bad number of threads", parent->rank,
+                              process);
+    return WEFT_SUCCESS;
+}
+
+/*
+ * Agrees on a context that is free in all processes: the lowest bit that all have. `usable` false: this process will not make
+ * the team; then nobody does. Every process comes here or none.
+ */
+static int agree_context(weft_comm *parent, bool usable, uint32_t *context) {
+    enum { WORDS = INTER_CONTEXTS / 64 };
+    hier_world *world = parent->world;
+    uint64_t unused[WORDS + 1];
+    pthread_mutex_lock(&world->contexts_lock);
+    for (int word = 0; word < WORDS; word++)
+        unused[word] = ~world->contexts[word];
+    pthread_mutex_unlock(&world->contexts_lock);
+    unused[WORDS] = usable;
+    int code = weft_allreduce(WEFT_IN_PLACE, unused, WORDS + 1, WEFT_UINT64_T, WEFT_BAND, parent);
+    if (code)
+        return code;
+    if (!unused[WORDS])
+        return usable ? core_error(WEFT_ERR_NOMEM, "rank %d: weft_team_create: another process has no memory for it",
+                                   parent->rank)
+                      : WEFT_ERR_NOMEM;
+    int word = 0;
+    while (word < WORDS && !unused[word])
+        word++;
+    if (word == WORDS)
+        return core_error(WEFT_ERR_BUSY, "rank %d: weft_team_create: %u teams stand already", parent->rank,
+                          INTER_CONTEXTS - 1);
+    int bit = __builtin_ctzll(unused[word]);
+    pthread_mutex_lock(&world->contexts_lock);
+    world->contexts[word] |= (uint64_t)1 << bit;
+    pthread_mutex_unlock(&world->contexts_lock);
+    *context = (uint32_t)(word * 64 + bit);
+    return WEFT_SUCCESS;
+}
+
+static void return_context(hier_world *world, uint32_t context) {
+    pthread_mutex_lock(&world->contexts_lock);
+    world->contexts[context / 64] &= ~((uint64_t)1 << context % 64);
+    pthread_mutex_unlock(&world->contexts_lock);
+}
+
+/* Builds what is this process's own; then all agree, and then it stands everywhere or nowhere. */
+static int build(weft_comm *parent, const entry *entries, weft_team **made) {
+    weft_team *team = core_pool_take(&teams, sizeof(*team), HIER_TEAM_MAGIC);
+    int code = WEFT_ERR_NOMEM;
+    if (team) {
+        team->world = parent->world;
+        team->node = parent->rank;
+        code = make_layout(team, parent, entries);
+        if (!code)
+            code = make_threads(team, parent, entries);
+    }
+    uint32_t context = 0;
+    int agreed = agree_context(parent, code == WEFT_SUCCESS, &context);
+    if (!code)
+        code = agreed;
+    if (code) {
+        if (team) {
+            free_parts(team);
+            core_pool_give(&teams, team, HIER_TEAM_MAGIC);
+        }
+        return code;
+    }
+    team->context = context;
+    *made = team;
+    return WEFT_SUCCESS;
+}
+
+int weft_team_create(weft_comm *parent, int nthreads, weft_team **team) {
+    int code = hier_check_comm(parent, __func__);
+    if (code)
+        return code;
+    if (parent->team)
+        return core_error(WEFT_ERR_ARG,
+                          "rank %d: weft_team_create: parent is a thread communicator, expected a process "
+                          "communicator",
+                          parent->rank);
+    if (!team)
+        return core_error(WEFT_ERR_ARG, "rank %d: weft_team_create: team is NULL", parent->rank);
+    entry *entries = malloc((size_t)parent->size * sizeof(*entries));
+    if (!entries)
+        return core_error(WEFT_ERR_NOMEM, "rank %d: weft_team_create: no memory for %d processes", parent->rank,
+                          parent->size);
+    weft_team *made = NULL;
+    code = exchange_entries(parent, nthreads, entries);
+    if (!code)
+        code = build(parent, entries, &made);
+    free(entries);
+    if (code)
+        return code;
+    atomic_fetch_add_explicit(&parent->world->teams, 1, memory_order_relaxed);
+    *team = made;
+    return WEFT_SUCCESS;
+}
+
+/* Under FUNNELED thread 0 is the thread that called weft_init, and that thread is thread 0. */
+static bool is_leader_thread(const hier_world *world) {
+    return pthread_equal(world->init_thread, pthread_self());
+}
+
+/* Takes a thread number, the one wanted or any; -1 when it is not to be had. */
+static int take_number(weft_team *team, int wanted) {
+    int first = wanted, last = wanted;
+    if (wanted == WEFT_ANY_THREAD) {
+        bool funneled = team->world->config.thread_level == WEFT_THREAD_FUNNELED;
+        bool leads = funneled && is_leader_thread(team->world);
+        first = funneled && !leads;
+        last = leads ? 0 : team->intra->threads - 1;
+    }
+    for (int thread = first; thread <= last; thread++)
+        /* Acquire: pairs with the release in weft_team_leave; the member's state comes from the thread before. */
+        if (!atomic_exchange_explicit(&team->taken[thread], true, memory_order_acquire))
+            return thread;
+    return -1;
+}
+
+static int check_number(const weft_team *team, int thread) {
+    const hier_world *world = team->world;
+    int threads = team->intra->threads;
+    if (thread != WEFT_ANY_THREAD && (thread < 0 || thread >= threads))
+        return core_error(WEFT_ERR_THREAD,
+                          "process %d: weft_team_enter: thread is %d, expected 0 … %d or WEFT_ANY_THREAD", team->node,
+                          thread, threads - 1);
+    if (thread == 0 && world->config.thread_level == WEFT_THREAD_FUNNELED && !is_leader_thread(world))
+        return core_error(WEFT_ERR_THREAD,
+                          "process %d: weft_team_enter: under FUNNELED thread 0 is the thread that called weft_init",
+                          team->node);
+    return WEFT_SUCCESS;
+}
+
+int weft_team_enter(weft_team *team, int thread, weft_comm **comm) {
+    if (!team_valid(team))
+        return core_error(WEFT_ERR_ARG, "weft_team_enter: the team is NULL or was freed");
+    if (!comm)
+        return core_error(WEFT_ERR_ARG, "process %d: weft_team_enter: comm is NULL", team->node);
+    int code = check_number(team, thread);
+    if (code)
+        return code;
+    int number = take_number(team, thread);
+    if (number < 0)
+        return core_error(WEFT_ERR_THREAD, "process %d: weft_team_enter: %s %d %s", team->node,
+                          thread == WEFT_ANY_THREAD ? "all" : "thread",
+                          thread == WEFT_ANY_THREAD ? team->intra->threads : thread,
+                          thread == WEFT_ANY_THREAD ? "threads of the team are in it" : "is in the team already");
+    weft_comm *made = hier_comm_take();
+    if (!made) {
+        atomic_store_explicit(&team->taken[number], false, memory_order_release);
+        return core_error(WEFT_ERR_NOMEM, "process %d: weft_team_enter: no memory for a handle", team->node);
+    }
+    made->world = team->world;
+    made->layout = &team->layout;
+    made->rank = (int)team->offsets[team->node] + number;
+    made->size = hier_layout_size(&team->layout);
+    made->node = team->node;
+    made->thread = number;
+    made->owner = pthread_self();
+    made->team = team;
+    made->member = &team->intra->members[number];
+    *comm = made;
+    return WEFT_SUCCESS;
+}
+
+int weft_team_leave(weft_comm **comm) {
+    if (!comm)
+        return core_error(WEFT_ERR_ARG, "weft_team_leave: comm is NULL");
+    int code = hier_check_comm(*comm, __func__);
+    if (code)
+        return code;
+    weft_comm *leaving = *comm;
+    if (!leaving->team)
+        return core_error(WEFT_ERR_ARG, "rank %d: weft_team_leave: a process communicator is not left", leaving->rank);
+    _Atomic bool *taken = &leaving->team->taken[leaving->thread];
+    hier_comm_give(leaving);
+    *comm = NULL;
+    atomic_store_explicit(taken, false, memory_order_release); /* pairs with take_number and weft_team_free */
+    return WEFT_SUCCESS;
+}
+
+int weft_team_free(weft_team **team) {
+    if (!team || !team_valid(*team))
+        return core_error(WEFT_ERR_ARG, "weft_team_free: the team is NULL or was freed");
+    weft_team *freed = *team;
+    for (int thread = 0; thread < freed->intra->threads; thread++)
+        if (atomic_load_explicit(&freed->taken[thread], memory_order_acquire)) /* pairs with weft_team_leave */
+            return core_error(WEFT_ERR_BUSY, "process %d: weft_team_free: thread %d has not left the team", freed->node,
+                              thread);
+    hier_world *world = freed->world;
+    return_context(world, freed->context);
+    free_parts(freed);
+    core_pool_give(&teams, freed, HIER_TEAM_MAGIC);
+    atomic_fetch_sub_explicit(&world->teams, 1, memory_order_release); /* pairs with weft_finalize */
+    *team = NULL;
+    return WEFT_SUCCESS;
+}
+
+int weft_team_threads(const weft_team *team) {
+    return team_valid(team) ? team->intra->threads
+                            : core_error(WEFT_ERR_ARG, "weft_team_threads: the team is NULL or was freed");
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * alltoallv: nb1FT/flags.
+ *
+ * As alltoall, with counts. Every thread shows its arrays of counts; the leader adds up how much goes between each pair of
+ * nodes, and each thread finds its own places in the messages from the counts of the threads before it:
+ *
+ *     message n → m:   [thread 0 of n: for thread 0 of m, for thread 1 of m, …] [thread 1 of n: …] …     packed
+ */
+#include <core/error.h>
+#include <hier/thread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Made by the leader in its own memory: bytes to and from each node, and where they lie in `outgoing` and `incoming`. */
+typedef struct plan {
+    size_t *send_bytes, *recv_bytes, *send_offsets, *recv_offsets; /* by node */
+    char *outgoing, *incoming;
+} plan;
+
+static size_t sent_to(const intra_offer *offer, size_t rank) {
+    return offer->send_counts[rank] * offer->send_size;
+}
+
+static size_t received_from(const intra_offer *offer, size_t rank) {
+    return offer->recv_counts[rank] * offer->recv_size;
+}
+
+/* What a thread of this node sends to all ranks of another. */
+static size_t sent_to_node(const intra_offer *offer, const hier_layout *layout, int node) {
+    size_t bytes = 0;
+    for (size_t rank = layout->offsets[node]; rank < layout->offsets[node + 1]; rank++)
+        bytes += sent_to(offer, rank);
+    return bytes;
+}
+
+static void add_up(hier_call *call, const plan *to, size_t *outgoing_bytes, size_t *incoming_bytes) {
+    const hier_layout *layout = call->comm->layout;
+    *outgoing_bytes = *incoming_bytes = 0;
+    for (int node = 0; node < layout->nodes; node++) {
+        to->send_bytes[node] = to->recv_bytes[node] = 0;
+        to->send_offsets[node] = *outgoing_bytes;
+        to->recv_offsets[node] = *incoming_bytes;
+        if (node == call->comm->node)
+            continue;
+        for (int thread = 0; thread < hier_threads(call); thread++) {
+            const intra_offer *offer = intra_offer_of(&call->meeting, thread);
+            to->send_bytes[node] += sent_to_node(offer, layout, node);
+            for (size_t rank = layout->offsets[node]; rank < layout->offsets[node + 1]; rank++)
+                to->recv_bytes[node] += received_from(offer, rank);
+        }
+        *outgoing_bytes += to->send_bytes[node];
+        *incoming_bytes += to->recv_bytes[node];
+    }
+}
+
+/* The leader's: the plan, its arrays and both messages' memory; NULL without memory. The caller frees it. */
+static plan *make_plan(hier_call *call) {
+    size_t nodes = (size_t)call->comm->layout->nodes, outgoing_bytes, incoming_bytes;
+    plan *made = malloc(sizeof(*made) + 4 * nodes * sizeof(size_t));
+    if (!made)
+        return NULL;
+    made->send_bytes = (size_t *)(made + 1);
+    made->recv_bytes = made->send_bytes + nodes;
+    made->send_offsets = made->recv_bytes + nodes;
+    made->recv_offsets = made->send_offsets + nodes;
+    add_up(call, made, &outgoing_bytes, &incoming_bytes);
+    made->outgoing = intra_scratch(call->meeting.member, outgoing_bytes + incoming_bytes);
+    if (!made->outgoing) {
+        free(made);
+        return NULL;
+    }
+    made->incoming = made->outgoing + outgoing_bytes;
+    return made;
+}
+
+static const plan *plan_of(const hier_call *call) {
+    return intra_offer_of(&call->meeting, 0)->shared;
+}
+
+static int start(hier_call *call) {
+    const plan *by = plan_of(call);
+    inter_view view = {.rank = call->comm->node,
+                       .size = call->comm->layout->nodes,
+                       .send_counts = by->send_bytes,
+                       .recv_counts = by->recv_bytes,
+                       .send_offsets = by->send_offsets,
+                       .recv_offsets = by->recv_offsets};
+    return hier_start(call, &view, &(inter_binding){.send = by->outgoing, .recv = by->incoming, .element_bytes = 1});
+}
+
+static char *send_block(const intra_offer *offer, size_t rank) {
+    return (char *)(uintptr_t)offer->send + offer->send_displs[rank] * (ptrdiff_t)offer->send_size;
+}
+
+static char *recv_block(const hier_call *call, size_t rank) {
+    const hier_arguments *arguments = call->arguments;
+    return (char *)arguments->recv + arguments->recv_displs[rank] * (ptrdiff_t)arguments->recv_type->size_bytes;
+}
+
+/* From the threads of this node, straight; not all from the same one at once. */
+static void copy_local(hier_call *call) {
+    const intra_offer *mine = &call->meeting.own->payload.offer;
+    int threads = hier_threads(call);
+    for (int i = 0; i < threads; i++) {
+        int thread = (call->comm->thread + i) % threads;
+        const intra_offer *from = intra_offer_of(&call->meeting, thread);
+        size_t source = hier_first_rank(call) + (size_t)thread, self = (size_t)call->comm->rank;
+        size_t bytes = received_from(mine, source);
+        if (sent_to(from, self) == bytes) {
+            if (bytes)
+                memcpy(recv_block(call, source), send_block(from, self), bytes);
+        } else if (!call->error) {
+            call->error =
+                core_error(WEFT_ERR_MISMATCH, "rank %zu: weft_alltoallv: rank %zu sends %zu bytes, %zu are expected",
+                           self, source, sent_to(from, self), bytes);
+        }
+    }
+}
+
+static void pack(hier_call *call) {
+    const hier_layout *layout = call->comm->layout;
+    const intra_offer *mine = &call->meeting.own->payload.offer;
+    for (int node = 0; node < layout->nodes; node++) {
+        if (node == call->comm->node)
+            continue;
+        char *place = plan_of(call)->outgoing + plan_of(call)->send_offsets[node];
+        for (int before = 0; before < call->comm->thread; before++)
+            place += sent_to_node(intra_offer_of(&call->meeting, before), layout, node);
+        for (size_t rank = layout->offsets[node]; rank < layout->offsets[node + 1]; rank++) {
+            size_t bytes = sent_to(mine, rank);
+            if (bytes)
+                memcpy(place, send_block(mine, rank), bytes);
+            place += bytes;
+        }
+    }
+}
+
+static void unpack(hier_call *call) {
+    const hier_layout *layout = call->comm->layout;
+    for (int node = 0; node < layout->nodes; node++) {
+        if (node == call->comm->node)
+            continue;
+        const char *place = plan_of(call)->incoming + plan_of(call)->recv_offsets[node];
+        for (size_t rank = layout->offsets[node]; rank < layout->offsets[node + 1]; rank++) {
+            for (int thread = 0; thread < hier_threads(call); thread++) {
+                size_t bytes = received_from(intra_offer_of(&call->meeting, thread), rank);
+                if (thread == call->comm->thread && bytes)
+                    memcpy(recv_block(call, rank), place, bytes);
+                place += bytes;
+            }
+        }
+    }
+}
+
+static void between_nodes(hier_call *call) {
+    if (call->comm->thread == 0) {
+        call->meeting.own->payload.offer.shared = make_plan(call);
+        intra_post(&call->meeting, HIER_PLANNED);
+    }
+    hier_await(call, 0, HIER_PLANNED);
+    if (!plan_of(call)) {
+        call->error = core_error(WEFT_ERR_NOMEM, "rank %d: weft_alltoallv: no memory for the messages of a node",
+                                 call->comm->rank);
+        return;
+    }
+    pack(call);
+    intra_post(&call->meeting, HIER_READY);
+    copy_local(call);
+    if (hier_await_network(call))
+        unpack(call);
+}
+
+static void exchange(hier_call *call, intra_offer offer) {
+    call->meeting.own->payload.offer = offer;
+    hier_network(call, HIER_NEED_ALL, HIER_READY, start);
+    if (!hier_sync(call, HIER_OFFERED))
+        return;
+    if (hier_single_node(call))
+        copy_local(call);
+    else
+        between_nodes(call);
+    hier_sync(call, HIER_LEFT);
+}
+
+/* In place, the others read what is being overwritten: the blocks are copied together first. Gives what is to be freed. */
+static int copy_blocks(const weft_comm *comm, const hier_arguments *arguments, intra_offer *offer, void **copy) {
+    size_t ranks = (size_t)comm->size, size = arguments->recv_type->size_bytes, elements = 0;
+    for (size_t rank = 0; rank < ranks; rank++)
+        elements += arguments->recv_counts[rank];
+    *copy = malloc(ranks * sizeof(ptrdiff_t) + elements * size);
+    if (!*copy)
+        return core_error(WEFT_ERR_NOMEM, "rank %d: weft_alltoallv: no memory for %zu bytes in place", comm->rank,
+                          elements * size);
+    ptrdiff_t *displs = *copy;
+    char *blocks = (char *)(displs + ranks);
+    elements = 0;
+    for (size_t rank = 0; rank < ranks; rank++) {
+        displs[rank] = (ptrdiff_t)elements;
+        if (arguments->recv_counts[rank])
+            memcpy(blocks + elements * size, (char *)arguments->recv + arguments->recv_displs[rank] * (ptrdiff_t)size,
+                   arguments->recv_counts[rank] * size);
+        elements += arguments->recv_counts[rank];
+    }
+    offer->send = blocks;
+    offer->send_displs = displs;
+    offer->send_counts = arguments->recv_counts;
+    offer->send_size = size;
+    return WEFT_SUCCESS;
+}
+
+int hier_thread_alltoallv(weft_comm *comm, const hier_arguments *arguments) {
+    void *copy = NULL;
+    intra_offer offer = {.send = arguments->send,
+                         .send_counts = arguments->send_counts,
+                         .send_displs = arguments->send_displs,
+                         .recv_counts = arguments->recv_counts,
+                         .recv_size = arguments->recv_type->size_bytes};
+    if (arguments->in_place) {
+        int code = copy_blocks(comm, arguments, &offer, &copy);
+        if (code)
+            return code;
+    } else {
+        offer.send_size = arguments->send_type->size_bytes;
+    }
+    hier_call call = hier_begin(comm, arguments);
+    exchange(&call, offer);
+    /* The plan is the leader's, and everybody is done with it: the network part is, and all have left. */
+    int code = hier_end(&call);
+    if (comm->thread == 0 && !hier_single_node(&call))
+        free(call.meeting.own->payload.offer.shared);
+    free(copy);
+    return code;
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * bcast: MST/inline, MST/flags, MST/counter (and nbFT/…).
+ *
+ *     root's node:   root's buffer ──▶ network, and every thread copies from it
+ *     other nodes:   network ──▶ leader's buffer (inline: the release cell) ──▶ every thread copies from it
+ *
+ * One copy a thread, none for the root and the leaders; data crosses the network once a process.
+ */
+#include <hier/thread.h>
+#include <string.h>
+
+static int start(hier_call *call, void *buffer) {
+    const hier_arguments *arguments = call->arguments;
+    inter_view view = {.rank = call->comm->node,
+                       .size = call->comm->layout->nodes,
+                       .root = call->root_node,
+                       .count = arguments->bytes};
+    return hier_start(call, &view, &(inter_binding){.send = buffer, .recv = buffer, .element_bytes = 1});
+}
+
+static int start_inline(hier_call *call) {
+    intra_cell *cell = hier_on_root_node(call) ? &call->meeting.cells[call->root_thread] : call->meeting.release;
+    return start(call, cell->payload.bytes);
+}
+
+static void by_inline(hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    intra_meeting *meeting = &call->meeting;
+    bool root = hier_is_root(call), root_node = hier_on_root_node(call);
+    hier_network(call, root_node ? call->root_thread : HIER_NEED_NONE, HIER_READY, start_inline);
+    if (root) {
+        memcpy(meeting->own->payload.bytes, arguments->recv, arguments->bytes);
+        intra_post(meeting, HIER_READY);
+    } else if (root_node && hier_await(call, call->root_thread, HIER_READY)) {
+        memcpy(arguments->recv, meeting->cells[call->root_thread].payload.bytes, arguments->bytes);
+    }
+    /* On the root's node only those who may drive stay to the end. */
+    if (!root_node || root || call->comm->thread == 0)
+        hier_await_network(call);
+    if (!root_node && !call->error)
+        memcpy(arguments->recv, meeting->release->payload.bytes, arguments->bytes);
+}
+
+/* Long messages: from the host's buffer, which is the root on its node and the leader elsewhere. */
+static int host_thread(const hier_call *call) {
+    return hier_on_root_node(call) ? call->root_thread : 0;
+}
+
+static int start_from_host(hier_call *call) {
+    return start(call, intra_offer_of(&call->meeting, host_thread(call))->recv);
+}
+
+/* The host's part begins: its buffer is known, and on the root's node it holds the data. */
+static void offer(hier_call *call) {
+    call->meeting.own->payload.offer.recv = call->arguments->recv;
+    intra_post(&call->meeting, HIER_READY);
+}
+
+static void copy_from_host(hier_call *call, int host) {
+    if (hier_await(call, host, HIER_READY) && !call->error)
+        memcpy(call->arguments->recv, intra_offer_of(&call->meeting, host)->recv, call->arguments->bytes);
+}
+
+static void by_flags(hier_call *call) {
+    int host = host_thread(call);
+    hier_network(call, host, HIER_READY, start_from_host);
+    if (call->comm->thread == host) {
+        offer(call);
+        hier_await_network(call);
+        hier_await_all(call, HIER_LEFT);
+        return;
+    }
+    if (!hier_on_root_node(call))
+        hier_await_network(call);
+    copy_from_host(call, host);
+    intra_post(&call->meeting, HIER_LEFT);
+    if (call->comm->thread == 0)
+        hier_await_network(call);
+}
+
+/* The two-counter scheme: `ready` says that the data is there, `done` that a thread has copied. */
+static void by_counter(hier_call *call) {
+    intra_team *team = call->meeting.team;
+    int host = host_thread(call);
+    uint64_t use = ++call->meeting.member->counter_uses;
+    hier_network(call, host, HIER_READY, start_from_host);
+    if (call->comm->thread == host) {
+        offer(call);
+        if (!hier_on_root_node(call))
+            hier_await_network(call);
+        hier_counter_add(call, &team->ready, (uint64_t)hier_threads(call));
+        hier_counter_add(call, &team->done, 1);
+        hier_counter_await(call, &team->done, use);
+        hier_await_network(call);
+        return;
+    }
+    hier_counter_await(call, &team->ready, use);
+    copy_from_host(call, host);
+    hier_counter_add(call, &team->done, 1);
+    if (call->comm->thread == 0)
+        hier_await_network(call);
+}
+
+int hier_thread_bcast(weft_comm *comm, const hier_arguments *arguments) {
+    hier_call call = hier_begin(comm, arguments);
+    if (call.choice.thread == HIER_INLINE)
+        by_inline(&call);
+    else if (call.choice.thread == HIER_COUNTER)
+        by_counter(&call);
+    else
+        by_flags(&call);
+    return hier_end(&call);
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * gather: MST/flags.
+ *
+ *     root's node:   every thread copies its block straight into the root's receive buffer
+ *     other nodes:   every thread copies its block into the leader's memory, and the node sends all of them as one message
+ *
+ * The blocks of a node lie together in rank order, so the process-level gather has one block a node.
+ */
+#include <core/error.h>
+#include <hier/thread.h>
+#include <string.h>
+
+static int host_thread(const hier_call *call) {
+    return hier_on_root_node(call) ? call->root_thread : 0;
+}
+
+static int start(hier_call *call) {
+    const hier_layout *layout = call->comm->layout;
+    char *blocks = intra_offer_of(&call->meeting, host_thread(call))->recv;
+    bool root_node = hier_on_root_node(call);
+    inter_view view = {
+        .rank = call->comm->node, .size = layout->nodes, .root = call->root_node, .offsets = layout->offsets};
+    inter_binding binding = {.send = blocks, .element_bytes = call->arguments->bytes};
+    if (root_node) {
+        binding.recv = blocks;
+        binding.send = hier_at(blocks, hier_first_rank(call), binding.element_bytes);
+    }
+    return hier_start(call, &view, &binding);
+}
+
+/* Where the node's blocks go: the root's receive buffer, or memory of the leader's, which may be its own block itself. */
+static void *blocks_of_node(hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    if (hier_on_root_node(call))
+        return arguments->recv;
+    if (hier_threads(call) == 1)
+        return (void *)(uintptr_t)arguments->send;
+    return intra_scratch(call->meeting.member, arguments->bytes * (size_t)hier_threads(call));
+}
+
+static void put_block(hier_call *call, char *blocks) {
+    const hier_arguments *arguments = call->arguments;
+    size_t index = hier_on_root_node(call) ? (size_t)call->comm->rank : (size_t)call->comm->thread;
+    char *place = hier_at(blocks, index, arguments->bytes);
+    if (!blocks && !call->error)
+        call->error =
+            core_error(WEFT_ERR_NOMEM, "rank %d: weft_gather: no memory for the blocks of a node", call->comm->rank);
+    else if (!call->error && place != arguments->send)
+        memcpy(place, arguments->send, arguments->bytes);
+}
+
+int hier_thread_gather(weft_comm *comm, const hier_arguments *arguments) {
+    hier_call call = hier_begin(comm, arguments);
+    int host = host_thread(&call);
+    hier_network(&call, HIER_NEED_ALL, HIER_READY, start);
+    if (comm->thread == host) {
+        call.meeting.own->payload.offer.recv = blocks_of_node(&call);
+        intra_post(&call.meeting, HIER_OFFERED);
+    }
+    if (hier_await(&call, host, HIER_OFFERED))
+        put_block(&call, intra_offer_of(&call.meeting, host)->recv);
+    if (!call.error) {
+        intra_post(&call.meeting, HIER_READY);
+        if (comm->thread == host && hier_single_node(&call))
+            hier_await_all(&call, HIER_READY);
+        if (comm->thread == host || comm->thread == 0)
+            hier_await_network(&call);
+    }
+    return hier_end(&call);
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * reduce: MST/inline, MST/slices, MST/counter.
+ *
+ *     inline:   operands in the cells; the root (on other nodes: who drives the network) combines them
+ *     slices:   thread t combines slice t of all operands, straight from the users' buffers, into the node's sum
+ *     counter:  the host combines all when the `ready` counter says that they are there
+ *
+ * then a process-level reduce of the nodes' sums. The node's sum is the root's receive buffer on its node, memory of the
+ * leader's elsewhere; the thread that owns it is the host.
+ */
+#include <core/error.h>
+#include <hier/thread.h>
+#include <intra/combine.h>
+#include <string.h>
+
+static int start(hier_call *call, void *sum) {
+    const hier_arguments *arguments = call->arguments;
+    inter_view view = {.rank = call->comm->node,
+                       .size = call->comm->layout->nodes,
+                       .root = call->root_node,
+                       .count = arguments->recv_count};
+    inter_binding binding = {.send = sum,
+                             .recv = sum,
+                             .element_bytes = arguments->recv_type->size_bytes,
+                             .type = arguments->recv_type,
+                             .op = arguments->op};
+    return hier_start(call, &view, &binding);
+}
+
+static void combine(hier_call *call, enum intra_operands where, intra_slice slice, void *out) {
+    const hier_arguments *arguments = call->arguments;
+    intra_combine(&call->meeting, where, arguments->op, arguments->recv_type, slice, out);
+}
+
+static int start_inline(hier_call *call) {
+    unsigned char *sum = call->meeting.release->payload.bytes;
+    combine(call, INTRA_INLINE, (intra_slice){0, call->arguments->recv_count}, sum);
+    return start(call, sum);
+}
+
+static void by_inline(hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    bool root = hier_is_root(call);
+    memcpy(call->meeting.own->payload.bytes, arguments->send, arguments->bytes);
+    hier_network(call, HIER_NEED_ALL, HIER_READY, start_inline);
+    intra_post(&call->meeting, HIER_READY);
+    if (hier_single_node(call)) {
+        if (root && hier_await_all(call, HIER_READY))
+            combine(call, INTRA_INLINE, (intra_slice){0, arguments->recv_count}, arguments->recv);
+        return;
+    }
+    /* Who does not need the sum goes on, but somebody has to drive. */
+    if ((root || call->comm->thread == 0) && hier_await_network(call) && root)
+        memcpy(arguments->recv, call->meeting.release->payload.bytes, arguments->bytes);
+}
+
+static int host_thread(const hier_call *call) {
+    return hier_on_root_node(call) ? call->root_thread : 0;
+}
+
+static int start_from_host(hier_call *call) {
+    return start(call, intra_offer_of(&call->meeting, host_thread(call))->recv);
+}
+
+/* Shows the others this thread's operand, and the host's sum. Without memory for it the host shows NULL. */
+static void offer(hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    intra_offer *mine = &call->meeting.own->payload.offer;
+    mine->send = arguments->send;
+    mine->recv = NULL;
+    if (call->comm->thread == host_thread(call))
+        mine->recv = hier_on_root_node(call) ? arguments->recv : intra_scratch(call->meeting.member, arguments->bytes);
+}
+
+static void *sum_of_host(hier_call *call) {
+    void *sum = intra_offer_of(&call->meeting, host_thread(call))->recv;
+    if (!sum && !call->error)
+        call->error = core_error(WEFT_ERR_NOMEM, "rank %d: weft_reduce: no memory for a sum of %zu bytes",
+                                 call->comm->rank, call->arguments->bytes);
+    return sum;
+}
+
+static void by_slices(hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    size_t size = arguments->recv_type->size_bytes;
+    offer(call);
+    hier_network(call, HIER_NEED_ALL, HIER_READY, start_from_host);
+    if (!hier_sync(call, HIER_OFFERED))
+        return;
+    char *sum = sum_of_host(call);
+    if (!sum)
+        return;
+    intra_slice slice = intra_slice_of(arguments->recv_count, size, call->comm->thread, hier_threads(call));
+    combine(call, INTRA_OFFERED, slice, sum + slice.begin * size);
+    if (hier_single_node(call)) {
+        hier_sync(call, HIER_LEFT);
+    } else {
+        intra_post(&call->meeting, HIER_READY);
+        hier_await_network(call);
+    }
+}
+
+static void by_counter(hier_call *call) {
+    intra_team *team = call->meeting.team;
+    uint64_t use = ++call->meeting.member->counter_uses, threads = (uint64_t)hier_threads(call);
+    int host = host_thread(call);
+    offer(call);
+    hier_network(call, host, HIER_READY, start_from_host);
+    intra_post(&call->meeting, HIER_OFFERED);
+    hier_counter_add(call, &team->ready, 1);
+    if (call->comm->thread == host) {
+        hier_counter_await(call, &team->ready, use);
+        void *sum = hier_await_all(call, HIER_OFFERED) ? sum_of_host(call) : NULL;
+        if (sum)
+            combine(call, INTRA_OFFERED, (intra_slice){0, call->arguments->recv_count}, sum);
+        intra_post(&call->meeting, HIER_READY);
+        hier_counter_add(call, &team->done, threads);
+    } else {
+        hier_counter_await(call, &team->done, use);
+    }
+    if (call->comm->thread == host || call->comm->thread == 0)
+        hier_await_network(call);
+}
+
+int hier_thread_reduce(weft_comm *comm, const hier_arguments *arguments) {
+    hier_call call = hier_begin(comm, arguments);
+    if (call.choice.thread == HIER_INLINE)
+        by_inline(&call);
+    else if (call.choice.thread == HIER_COUNTER)
+        by_counter(&call);
+    else
+        by_slices(&call);
+    return hier_end(&call);
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/error.h>
+#include <hier/comm.h>
+#include <hier/world.h>
+#include <stdlib.h>
+#include <string.h>
+
+int hier_world_host(const hier_world *world, int process) {
+    return world->bootstrap ? world->bootstrap->host(world->bootstrap, process) : 0;
+}
+
+/* Are there more processes of this host on this process's cores than cores? One thread a process is assumed. */
+static int oversubscribed(const hier_world *world, bool *result) {
+    int on_host = 0, on_cores = 0, rank = world->process_comm->rank;
+    for (int process = 0; world->bootstrap && process < world->bootstrap->size; process++) {
+        if (hier_world_host(world, process) != hier_world_host(world, rank))
+            continue;
+        hier_card card;
+        const void *address;
+        size_t bytes;
+        int code = world->bootstrap->lookup(world->bootstrap, process, &address, &bytes);
+        if (code)
+            return code;
+        if (bytes < sizeof(card))
+            return core_error(WEFT_ERR_BOOTSTRAP, "rank %d: the address of rank %d has %zu bytes, expected %zu or more",
+                              rank, process, bytes, sizeof(card));
+        memcpy(&card, address, sizeof(card));
+        on_host++;
+        on_cores += card.cores_hash == world->card.cores_hash;
+    }
+    *result = on_host > world->card.host_cores || on_cores > world->card.cores;
+    return WEFT_SUCCESS;
+}
+
+static int make_process_comm(hier_world *world, int rank, int size) {
+    world->node_offsets = malloc(((size_t)size + 1) * sizeof(size_t));
+    world->process_comm = hier_comm_take();
+    if (!world->node_offsets || !world->process_comm)
+        return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a communicator of %d processes", rank, size);
+    for (int node = 0; node <= size; node++)
+        world->node_offsets[node] = (size_t)node;
+    world->layout = (hier_layout){.nodes = size, .offsets = world->node_offsets};
+    weft_comm *comm = world->process_comm;
+    comm->world = world;
+    comm->layout = &world->layout;
+    comm->rank = comm->node = rank;
+    comm->size = size;
+    return WEFT_SUCCESS;
+}
+
+int hier_world_create(const core_config *config, const hier_card *card, inter_bootstrap *bootstrap,
+                      inter_transport *transport, hier_world **world) {
+    hier_world *made = calloc(1, sizeof(*made));
+    if (!made) {
+        if (transport)
+            transport->close(transport);
+        if (bootstrap)
+            bootstrap->close(bootstrap);
+        return core_error(WEFT_ERR_NOMEM, "no memory to start weft");
+    }
+    made->config = *config;
+    made->card = *card;
+    made->bootstrap = bootstrap;
+    made->transport = transport;
+    made->engine.transport = transport;
+    made->init_thread = pthread_self();
+    made->contexts[0] = 1; /* the process communicator's */
+    pthread_mutex_init(&made->contexts_lock, NULL);
+    bool crowded = false;
+    int code = hier_selector_init(&made->selector, config->algorithm);
+    if (!code)
+        code = make_process_comm(made, transport ? transport->rank : 0, transport ? transport->size : 1);
+    if (!code)
+        code = oversubscribed(made, &crowded);
+    if (code) {
+        hier_world_destroy(made);
+        return code;
+    }
+    made->waiting = core_waiting_resolve(config->wait_policy, crowded);
+    *world = made;
+    return WEFT_SUCCESS;
+}
+
+void hier_world_destroy(hier_world *world) {
+    if (world->transport)
+        world->transport->close(world->transport);
+    if (world->bootstrap)
+        world->bootstrap->close(world->bootstrap);
+    if (world->process_comm) {
+        inter_execution_free(&world->process_comm->execution);
+        hier_comm_give(world->process_comm);
+    }
+    pthread_mutex_destroy(&world->contexts_lock);
+    free(world->node_offsets);
+    free(world);
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * The world: what weft_init makes of a process. The library has one; tests make several in one process over the sim
+ * transport.
+ */
+#ifndef HIER_WORLD_H
+#define HIER_WORLD_H
+
+#include <core/config.h>
+#include <core/topology.h>
+#include <core/wait.h>
+#include <hier/layout.h>
+#include <hier/select.h>
+#include <inter/engine.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <weft/weft.h>
+
+/** What a process tells the others of its host about its cores, in front of its address. */
+typedef struct hier_card {
+    int32_t cores; /* that the process may use */
+    int32_t host_cores;
+    uint64_t cores_hash; /* equal for processes that may use the same cores */
+} hier_card;
+
+typedef struct hier_world {
+    core_config config;
+    hier_card card;
+    inter_bootstrap *bootstrap; /* NULL in tests */
+    inter_transport *transport; /* NULL: one process */
+    inter_engine engine;        /* under the funnel */
+    hier_selector selector;
+    core_waiting waiting; /* of one thread a process */
+    pthread_t init_thread;
+    _Atomic bool funnel_held; /* SERIALIZED: the funnel's lock; FUNNELED: unused */
+    size_t *node_offsets;     /* 0, 1, 2, … size */
+    hier_layout layout;       /* of the process communicator: every node has one rank */
+    weft_comm *process_comm;
+    uint64_t contexts[INTER_CONTEXTS /
+                      64];         /* a bit each: in use here; under the process communicator's rule of one thread */
+    pthread_mutex_t contexts_lock; /* since weft_team_free may come from another thread */
+    _Atomic int teams;             /* that stand */
+} hier_world;
+
+/**
+ * Makes a world over a bootstrap and a transport (both may be NULL: one process), which it takes over, also when it fails.
+ * Errors: WEFT_ERR_CONFIG (WEFT_ALGORITHM), WEFT_ERR_NOMEM, WEFT_ERR_BOOTSTRAP.
+ */
+int hier_world_create(const core_config *config, const hier_card *card, inter_bootstrap *bootstrap,
+                      inter_transport *transport, hier_world **world);
+
+/** Frees it; nothing is under way on it. Local: whoever ends a job lets the processes meet first. */
+void hier_world_destroy(hier_world *world);
+
+/** A number that is equal for the processes of one host. */
+int hier_world_host(const hier_world *world, int process);
+
+/**
+ * The funnel: true when the caller may drive the network until hier_funnel_leave(). Never waits.
+ * Acquire: pairs with hier_funnel_leave, publishes the engine, its executions and the transport.
+ */
+static inline bool hier_funnel_try(hier_world *world) {
+    if (world->config.thread_level == WEFT_THREAD_FUNNELED)
+        return true; /* only the leader comes here */
+    return !atomic_load_explicit(&world->funnel_held, memory_order_relaxed) &&
+           !atomic_exchange_explicit(&world->funnel_held, true, memory_order_acquire);
+}
+
+static inline void hier_funnel_leave(hier_world *world) {
+    if (world->config.thread_level != WEFT_THREAD_FUNNELED)
+        atomic_store_explicit(&world->funnel_held, false, memory_order_release); /* pairs with hier_funnel_try */
+}
+
+#endif

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * reduce MST: the minimum spanning tree (mst.h) upwards.
+ *
+ * A rank combines what its children bring, the smallest range first, and sends the result to its parent. Each range is
+ * contiguous, so operands meet in rank order: right for operations that do not commute.
+ * Cost: ⌈log2 p⌉ stages at most, p−1 messages of n elements. Any p, any root. Memory: 2n at an inner rank, n at the
+ * root.
+ *
+ *     [0 1 2 3] op [4 5 6 7]        the half with the root combines its own range with the other's result, left or
+ * right
+ */
+#include <inter/algorithm.h>
+#include <inter/mst.h>
+
+void inter_reduce_mst(inter_schedule *schedule, const inter_view *view) {
+    inter_mst_edge edges[INTER_MST_MAX_EDGES];
+    int count = inter_mst_edges(view->rank, view->size, view->root, edges);
+    size_t n = view->count;
+    bool is_root = view->rank == view->root;
+    int children = count - (count && edges[0].parent);
+    inter_place result = inter_at(INTER_SEND, 0); /* a leaf sends its operand as it is */
+    if (children) {
+        inter_place sum = is_root ? inter_at(INTER_RECV, 0) : inter_schedule_temp(schedule, n);
+        inter_place arrived = inter_schedule_temp(schedule, n);
+        for (int i = count - 1; i >= count - children; i--) {
+            inter_schedule_recv(schedule, edges[i].peer, arrived, n);
+            inter_schedule_next_stage(schedule);
+            if (edges[i].other_first > view->rank)
+                inter_schedule_reduce(schedule, result, arrived, sum, n);
+            else
+                inter_schedule_reduce(schedule, arrived, result, sum, n);
+            result = sum;
+        }
+    }
+    if (!is_root)
+        inter_schedule_send(schedule, edges[0].peer, result, n);
+    else if (!children)
+        inter_schedule_copy(schedule, result, inter_at(INTER_RECV, 0), n);
+    inter_schedule_next_stage(schedule);
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * The bootstrap over a launcher's PMIx server (weftrun, mpirun, prterun, srun --mpi=pmix).
+ *
+ * publish hands the address to the server of this host and no further; it travels when a peer asks for it (lookup), once.
+ */
+#include <core/error.h>
+#include <inter/bootstrap.h>
+#include <inter/pmix_client.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct entry {
+    void *address; /* NULL: not looked up yet */
+    size_t bytes;
+};
+
+struct pmix {
+    inter_bootstrap base;
+    pmix_proc_t self;
+    char key[32];
+    struct entry *entries; /* by rank */
+};
+
+/*
+ * What outlives a bootstrap: weft may be started again in the process. Data that was put stays in the launcher, so each start
+ * uses a key of its own; and what the launcher told about the job is kept, because libpmix 4.2 forgets most of it when it
+ * is initialised again (and then gives another host's LOCAL_PEERS).
+ */
+static int starts = 0;
+static struct {
+    int size;   /* 0: not learnt yet */
+    int *hosts; /* by rank: the lowest rank on the same host */
+} job;
+
+static int failed(const char *what, pmix_status_t status) {
+    return core_error(WEFT_ERR_BOOTSTRAP, "the PMIx launcher cannot %s: %s (%d)", what, PMIx_Error_string(status),
+                      status);
+}
+
+static int pmix_fence(inter_bootstrap *self) {
+    struct pmix *pmix = (struct pmix *)self;
+    pmix_proc_t all;
+    PMIX_LOAD_PROCID(&all, pmix->self.nspace, PMIX_RANK_WILDCARD);
+    pmix_status_t status = PMIx_Fence(&all, 1, NULL, 0);
+    if (status == PMIX_SUCCESS)
+        return WEFT_SUCCESS;
+    if (status == PMIX_ERR_PARTIAL_SUCCESS || status == PMIX_ERR_LOST_CONNECTION)
+        return core_error(WEFT_ERR_PROC_FAILED, "a process of the job ended before it came to a fence: %s",
+                          PMIx_Error_string(status));
+    return failed("complete a fence", status);
+}
+
+static int pmix_publish(inter_bootstrap *self, const void *address, size_t bytes) {
+    struct pmix *pmix = (struct pmix *)self;
+    /* PMIx_Put copies; the cast only drops const. */
+    pmix_value_t value = {.type = PMIX_BYTE_OBJECT, .data.bo = {.bytes = (char *)address, .size = bytes}};
+    pmix_status_t status = PMIx_Put(PMIX_GLOBAL, pmix->key, &value);
+    if (status == PMIX_SUCCESS)
+        status = PMIx_Commit();
+    if (status != PMIX_SUCCESS)
+        return failed("take this process's address", status);
+    return pmix_fence(self);
+}
+
+static int pmix_lookup(inter_bootstrap *self, int peer, const void **address, size_t *bytes) {
+    struct pmix *pmix = (struct pmix *)self;
+    if (peer < 0 || peer >= self->size)
+        return core_error(WEFT_ERR_RANK, "there is no process %d among the %d of this job", peer, self->size);
+    struct entry *entry = &pmix->entries[peer];
+    if (!entry->address) {
+        pmix_proc_t proc;
+        pmix_value_t *value = NULL;
+        PMIX_LOAD_PROCID(&proc, pmix->self.nspace, (pmix_rank_t)peer);
+        pmix_status_t status = PMIx_Get(&proc, pmix->key, NULL, 0, &value);
+        if (status != PMIX_SUCCESS)
+            return core_error(WEFT_ERR_BOOTSTRAP, "the PMIx launcher does not know the address of process %d: %s (%d)",
+                              peer, PMIx_Error_string(status), status);
+        if (value->type == PMIX_BYTE_OBJECT && value->data.bo.size > 0 && value->data.bo.bytes) {
+            *entry = (struct entry){value->data.bo.bytes, value->data.bo.size};
+            value->data.bo = (pmix_byte_object_t){NULL, 0}; /* it is ours now */
+        }
+        PMIX_VALUE_RELEASE(value);
+        if (!entry->address)
+            return core_error(WEFT_ERR_BOOTSTRAP,
+                              "the PMIx launcher delivers something that is no address for process %d", peer);
+    }
+    *address = entry->address;
+    *bytes = entry->bytes;
+    return WEFT_SUCCESS;
+}
+
+static int pmix_host(inter_bootstrap *self, int peer) {
+    (void)self;
+    return job.hosts[peer];
+}
+
+static void pmix_close(inter_bootstrap *self) {
+    struct pmix *pmix = (struct pmix *)self;
+    PMIx_Finalize(NULL, 0);
+    for (int peer = 0; peer < self->size; peer++)
+        free(pmix->entries[peer].address);
+    free(pmix->entries);
+    free(pmix);
+}
+
+/* Fills `job`, once in a process. */
+static int learn_job(const pmix_proc_t *self) {
+    uint32_t size = 0;
+    if (job.size > 0)
+        return WEFT_SUCCESS;
+    if (!inter_pmix_number(self, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, &size))
+        return core_error(WEFT_ERR_BOOTSTRAP, "the PMIx launcher does not tell the size of the job");
+    if (size < 1 || size > INT32_MAX || self->rank >= size)
+        return core_error(WEFT_ERR_BOOTSTRAP, "the PMIx launcher calls this process %u of %u", self->rank, size);
+    int *hosts = calloc(size, sizeof(*hosts));
+    if (!hosts)
+        return core_error(WEFT_ERR_NOMEM, "no memory for a job of %u processes", size);
+    int code = inter_pmix_hosts(self, (int)size, hosts);
+    if (code != WEFT_SUCCESS) {
+        free(hosts);
+        return code;
+    }
+    job.size = (int)size;
+    job.hosts = hosts;
+    return WEFT_SUCCESS;
+}
+
+int inter_bootstrap_pmix(inter_bootstrap **bootstrap) {
+    struct pmix *pmix = calloc(1, sizeof(*pmix));
+    if (!pmix)
+        return core_error(WEFT_ERR_NOMEM, "no memory for the bootstrap");
+    int code = inter_pmix_connect(&pmix->self);
+    if (code != WEFT_SUCCESS) {
+        free(pmix);
+        return code;
+    }
+    pmix->base = (inter_bootstrap){.name = "pmix",
+                                   .publish = pmix_publish,
+                                   .lookup = pmix_lookup,
+                                   .host = pmix_host,
+                                   .fence = pmix_fence,
+                                   .close = pmix_close};
+    snprintf(pmix->key, sizeof(pmix->key), "weft.address.%d", starts++);
+    code = learn_job(&pmix->self);
+    if (code == WEFT_SUCCESS && !(pmix->entries = calloc((size_t)job.size, sizeof(*pmix->entries))))
+        code = core_error(WEFT_ERR_NOMEM, "no memory for the addresses of %d processes", job.size);
+    if (code != WEFT_SUCCESS) {
+        pmix_close(&pmix->base); /* its size is still 0 */
+        return code;
+    }
+    pmix->base.rank = (int)pmix->self.rank;
+    pmix->base.size = job.size;
+    *bootstrap = &pmix->base;
+    return WEFT_SUCCESS;
+}

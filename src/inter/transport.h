@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * Transport: messages between processes. Two implementations: ucx, and sim (in memory, many ranks in one process).
+ *
+ * All calls on one transport come from one thread at a time (hier's funnel sees to that). A message is matched by
+ * source and tag, exactly; messages with the same source and tag arrive in the order in which they were sent.
+ */
+#ifndef INTER_TRANSPORT_H
+#define INTER_TRANSPORT_H
+
+#include <inter/bootstrap.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** What several requests report to: how many are still under way, and the first error among them. */
+typedef struct inter_completion {
+    size_t pending;
+    int error; /* WEFT_SUCCESS or an error code */
+} inter_completion;
+
+/** One send or receive under way. The caller's memory, which stays where it is until the request is complete. */
+typedef struct inter_request {
+    inter_completion *completion; /* set by the caller */
+    int peer;                     /* set by the transport, as are the rest */
+    size_t bytes;                 /* what a receive must bring */
+    void *native;                 /* the transport's own; NULL when complete */
+} inter_request;
+
+typedef struct inter_transport inter_transport;
+
+struct inter_transport {
+    const char *name;
+    int rank, size;
+
+    /**
+     * Start a message to or from `peer`. The buffer belongs to the transport until the request completes: pending goes
+     * up by one now unless the request is complete at once, and down when it is. A receive that brings another number
+     * of bytes than asked for completes with WEFT_ERR_TRUNCATE (more) or WEFT_ERR_MISMATCH (less). The return value is
+     * an error that kept the message from starting.
+     */
+    int (*send)(inter_transport *self, int peer, uint64_t tag, const void *buffer, size_t bytes,
+                inter_request *request);
+    int (*recv)(inter_transport *self, int peer, uint64_t tag, void *buffer, size_t bytes, inter_request *request);
+    /** Moves things on; the number of events, 0 when nothing happened. Completions run inside. */
+    unsigned (*progress)(inter_transport *self);
+    /** The rank of a process that is known to be out of reach, -1 when there is none. */
+    int (*failed_peer)(const inter_transport *self);
+    /** Takes a request back; it completes (with an error) before this returns or in a later progress. */
+    void (*cancel)(inter_transport *self, inter_request *request);
+    /**
+     * Gets ready to sleep: a file descriptor that becomes readable on the next event, or -1 when there is something to
+     * progress now or the transport has no descriptor. The caller polls it, without the funnel.
+     */
+    int (*arm)(inter_transport *self);
+    /** Lets what was sent go out and gives up the connections. No request is under way, and no peer waits for this one. */
+    void (*disconnect)(inter_transport *self);
+    /** Frees everything, self included. No request is under way. */
+    void (*close)(inter_transport *self);
+};
+
+/**
+ * Starts UCX and publishes this process's address through `bootstrap`, behind `card_bytes` bytes of `card`: what
+ * bootstrap->lookup() gives of a peer begins with its card. The bootstrap must outlive the transport. Collective.
+ */
+int inter_transport_ucx(inter_bootstrap *bootstrap, const void *card, size_t card_bytes, inter_transport **transport);
+
+static inline void inter_completed(inter_completion *completion, int error) {
+    completion->pending--;
+    if (error && !completion->error)
+        completion->error = error;
+}
+
+#endif

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * The UCX transport: tag matching with exact tags, endpoints made on first use.
+ *
+ * Endpoints to processes of the same host have no error handling mode, because UCX's shared-memory transports refuse
+ * one and UCX would fall back to TCP; endpoints to other hosts use UCP_ERR_HANDLING_MODE_PEER.
+ */
+#include <core/error.h>
+#include <inter/transport.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucp/api/ucp.h>
+
+typedef struct ucx_transport {
+    inter_transport base;
+    inter_bootstrap *bootstrap;
+    size_t card_bytes;
+    ucp_context_h context;
+    ucp_worker_h worker;
+    ucp_ep_h *endpoints; /* by rank; NULL until first use */
+    int failed_peer;
+    int event_fd;
+} ucx_transport;
+
+static ucx_transport *ucx_of(inter_transport *base) {
+    return (ucx_transport *)base;
+}
+
+static int ucx_error(ucs_status_t status, const char *what, int rank) {
+    int code = status == UCS_ERR_NO_MEMORY ? WEFT_ERR_NOMEM : WEFT_ERR_TRANSPORT;
+    return core_error(code, "rank %d: UCX could not %s: %s", rank, what, ucs_status_string(status));
+}
+
+static int code_of(ucs_status_t status) {
+    switch (status) {
+    case UCS_OK:
+        return WEFT_SUCCESS;
+    case UCS_ERR_MESSAGE_TRUNCATED:
+        return WEFT_ERR_TRUNCATE;
+    case UCS_ERR_NO_MEMORY:
+        return WEFT_ERR_NOMEM;
+    case UCS_ERR_CONNECTION_RESET:
+    case UCS_ERR_ENDPOINT_TIMEOUT:
+    case UCS_ERR_UNREACHABLE:
+    case UCS_ERR_CANCELED:
+        return WEFT_ERR_PROC_FAILED;
+    default:
+        return WEFT_ERR_TRANSPORT;
+    }
+}
+
+static int received_code(const inter_request *request, ucs_status_t status, size_t length) {
+    if (status == UCS_OK && length < request->bytes)
+        return WEFT_ERR_MISMATCH;
+    return code_of(status);
+}
+
+static void sent(void *native, ucs_status_t status, void *argument) {
+    inter_request *request = argument;
+    request->native = NULL;
+    ucp_request_free(native);
+    inter_completed(request->completion, code_of(status));
+}
+
+static void received(void *native, ucs_status_t status, const ucp_tag_recv_info_t *info, void *argument) {
+    inter_request *request = argument;
+    request->native = NULL;
+    ucp_request_free(native);
+    inter_completed(request->completion, received_code(request, status, info->length));
+}
+
+static void endpoint_failed(void *argument, ucp_ep_h endpoint, ucs_status_t status) {
+    ucx_transport *self = argument;
+    (void)status;
+    for (int peer = 0; peer < self->base.size; peer++)
+        if (self->endpoints[peer] == endpoint)
+            self->failed_peer = peer;
+}
+
+static int connect_peer(ucx_transport *self, int peer) {
+    const void *address;
+    size_t bytes;
+    int code = self->bootstrap->lookup(self->bootstrap, peer, &address, &bytes);
+    if (code)
+        return code;
+    if (bytes <= self->card_bytes)
+        return core_error(WEFT_ERR_BOOTSTRAP, "rank %d: the address of rank %d has %zu bytes, expected more than %zu",
+                          self->base.rank, peer, bytes, self->card_bytes);
+    ucp_ep_params_t params = {
+        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE,
+        .address = (const ucp_address_t *)((const char *)address + self->card_bytes),
+        .err_mode = UCP_ERR_HANDLING_MODE_NONE,
+    };
+    if (self->bootstrap->host(self->bootstrap, peer) != self->bootstrap->host(self->bootstrap, self->base.rank)) {
+        params.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLER;
+        params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+        params.err_handler = (ucp_err_handler_t){.cb = endpoint_failed, .arg = self};
+    }
+    ucs_status_t status = ucp_ep_create(self->worker, &params, &self->endpoints[peer]);
+    if (status != UCS_OK) {
+        self->endpoints[peer] = NULL;
+        return ucx_error(status, "connect to a peer", self->base.rank);
+    }
+    return WEFT_SUCCESS;
+}
+
+/* What a start returned: complete at once, under way (the callback was given), or failed. */
+static int started(ucx_transport *self, ucs_status_ptr_t result, inter_request *request, const char *what) {
+    if (UCS_PTR_IS_ERR(result))
+        return ucx_error(UCS_PTR_STATUS(result), what, self->base.rank);
+    request->native = result;
+    if (result)
+        request->completion->pending++;
+    return WEFT_SUCCESS;
+}
+
+static int ucx_send(inter_transport *base, int peer, uint64_t tag, const void *buffer, size_t bytes,
+                    inter_request *request) {
+    ucx_transport *self = ucx_of(base);
+    if (!self->endpoints[peer]) {
+        int code = connect_peer(self, peer);
+        if (code)
+            return code;
+    }
+    request->peer = peer;
+    request->bytes = bytes;
+    ucp_request_param_t params = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+        .cb.send = sent,
+        .user_data = request,
+    };
+    return started(self, ucp_tag_send_nbx(self->endpoints[peer], buffer, bytes, tag, &params), request, "send");
+}
+
+static int ucx_recv(inter_transport *base, int peer, uint64_t tag, void *buffer, size_t bytes, inter_request *request) {
+    ucx_transport *self = ucx_of(base);
+    ucp_tag_recv_info_t info;
+    request->peer = peer;
+    request->bytes = bytes;
+    ucp_request_param_t params = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_RECV_INFO,
+        .cb.recv = received,
+        .user_data = request,
+        .recv_info.tag_info = &info,
+    };
+    ucs_status_ptr_t result = ucp_tag_recv_nbx(self->worker, buffer, bytes, tag, UINT64_MAX, &params);
+    if (!result) { /* it was here already */
+        request->native = NULL;
+        int code = received_code(request, UCS_OK, info.length);
+        if (code && !request->completion->error)
+            request->completion->error = code;
+        return WEFT_SUCCESS;
+    }
+    if (UCS_PTR_IS_ERR(result) && UCS_PTR_STATUS(result) == UCS_ERR_MESSAGE_TRUNCATED)
+        return core_error(WEFT_ERR_TRUNCATE, "rank %d: a message of rank %d is longer than the %zu bytes expected",
+                          base->rank, peer, bytes);
+    return started(self, result, request, "receive");
+}
+
+static unsigned ucx_progress(inter_transport *base) {
+    return ucp_worker_progress(ucx_of(base)->worker);
+}
+
+static int ucx_failed_peer(const inter_transport *base) {
+    return ((const ucx_transport *)base)->failed_peer;
+}
+
+static void ucx_cancel(inter_transport *base, inter_request *request) {
+    if (request->native)
+        ucp_request_cancel(ucx_of(base)->worker, request->native);
+}
+
+static int ucx_arm(inter_transport *base) {
+    ucx_transport *self = ucx_of(base);
+    return ucp_worker_arm(self->worker) == UCS_OK ? self->event_fd : -1;
+}
+
+static void wait_for(ucx_transport *self, ucs_status_ptr_t request) {
+    if (!request || UCS_PTR_IS_ERR(request))
+        return;
+    while (ucp_request_check_status(request) == UCS_INPROGRESS)
+        ucp_worker_progress(self->worker);
+    ucp_request_free(request);
+}
+
+static void ucx_disconnect(inter_transport *base) {
+    ucx_transport *self = ucx_of(base);
+    for (int peer = 0; self->endpoints && peer < base->size; peer++) {
+        if (!self->endpoints[peer])
+            continue;
+        ucp_request_param_t params = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
+                                      .flags = self->failed_peer >= 0 ? UCP_EP_CLOSE_FLAG_FORCE : 0};
+        wait_for(self, ucp_ep_close_nbx(self->endpoints[peer], &params));
+        self->endpoints[peer] = NULL;
+    }
+}
+
+static void ucx_close(inter_transport *base) {
+    ucx_transport *self = ucx_of(base);
+    ucx_disconnect(base);
+    if (self->worker)
+        ucp_worker_destroy(self->worker);
+    if (self->context)
+        ucp_cleanup(self->context);
+    free(self->endpoints);
+    free(self);
+}
+
+static int open_worker(ucx_transport *self) {
+    ucp_params_t params = {
+        .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | UCP_PARAM_FIELD_NAME,
+        .features = UCP_FEATURE_TAG | UCP_FEATURE_WAKEUP,
+        .estimated_num_eps = (size_t)self->base.size,
+        .name = "weft",
+    };
+    ucs_status_t status = ucp_init(&params, NULL, &self->context);
+    if (status != UCS_OK)
+        return ucx_error(status, "start", self->base.rank);
+    ucp_worker_params_t worker_params = {
+        .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
+        .thread_mode = UCS_THREAD_MODE_SERIALIZED,
+    };
+    status = ucp_worker_create(self->context, &worker_params, &self->worker);
+    if (status != UCS_OK)
+        return ucx_error(status, "make a worker", self->base.rank);
+    status = ucp_worker_get_efd(self->worker, &self->event_fd);
+    if (status != UCS_OK)
+        return ucx_error(status, "give an event descriptor", self->base.rank);
+    return WEFT_SUCCESS;
+}
+
+static int publish_address(ucx_transport *self, const void *card) {
+    ucp_address_t *address;
+    size_t bytes;
+    ucs_status_t status = ucp_worker_get_address(self->worker, &address, &bytes);
+    if (status != UCS_OK)
+        return ucx_error(status, "give its address", self->base.rank);
+    char *blob = malloc(self->card_bytes + bytes);
+    int code;
+    if (blob) {
+        memcpy(blob, card, self->card_bytes);
+        memcpy(blob + self->card_bytes, address, bytes);
+        code = self->bootstrap->publish(self->bootstrap, blob, self->card_bytes + bytes);
+        free(blob);
+    } else {
+        code = core_error(WEFT_ERR_NOMEM, "rank %d: no memory for an address of %zu bytes", self->base.rank, bytes);
+    }
+    ucp_worker_release_address(self->worker, address);
+    return code;
+}
+
+int inter_transport_ucx(inter_bootstrap *bootstrap, const void *card, size_t card_bytes, inter_transport **transport) {
+    ucx_transport *self = calloc(1, sizeof(*self));
+    if (!self)
+        return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for the transport", bootstrap->rank);
+    self->base = (inter_transport){.name = "ucx",
+                                   .rank = bootstrap->rank,
+                                   .size = bootstrap->size,
+                                   .send = ucx_send,
+                                   .recv = ucx_recv,
+                                   .progress = ucx_progress,
+                                   .failed_peer = ucx_failed_peer,
+                                   .cancel = ucx_cancel,
+                                   .arm = ucx_arm,
+                                   .disconnect = ucx_disconnect,
+                                   .close = ucx_close};
+    self->bootstrap = bootstrap;
+    self->card_bytes = card_bytes;
+    self->failed_peer = -1;
+    self->endpoints = calloc((size_t)bootstrap->size, sizeof(ucp_ep_h));
+    int code = self->endpoints ? open_worker(self)
+                               : core_error(WEFT_ERR_NOMEM, "rank %d: no memory for endpoints", bootstrap->rank);
+    if (!code)
+        code = publish_address(self, card);
+    if (code) {
+        ucx_close(&self->base);
+        return code;
+    }
+    *transport = &self->base;
+    return WEFT_SUCCESS;
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * The threads of one process that act together, and the memory in which they meet.
+ *
+ * Every collective of a team takes the next sequence number, and a slot of a ring: sequence modulo ring size. In a slot
+ * each thread has a cell with a flag and room for a small payload or for the addresses of its buffers:
+ *
+ *     slot s:   [release] [cell of thread 0] [cell of thread 1] …      each a multiple of 128 bytes (adjacent-line
+ * prefetch) cell:     | flag (value, sleepers) | payload: up to INTRA_INLINE_BYTES, or an offer | 16 bytes its first 48
+ * bytes share the flag's cache line
+ *
+ * A flag holds sequence × INTRA_PHASES + phase and only grows, so nothing is ever reset. A thread writes its own cells
+ * only; the release cell is written by whoever finishes the collective's part between processes. A slot is used again
+ * when every thread has completed the collective that used it before: `completed` tells (see intra_begin in meeting.h).
+ */
+#ifndef INTRA_TEAM_H
+#define INTRA_TEAM_H
+
+#include <core/wait.h>
+#include <stdalign.h>
+#include <stddef.h>
+
+/** The most bytes that travel inside a cell. */
+#define INTRA_INLINE_BYTES 1024
+/** How many steps of one collective a flag can tell apart; phase 0 is unused. */
+#define INTRA_PHASES       8
+#define INTRA_LINE         128
+
+/** What a thread shows the others: addresses in its own or the user's memory. Fields mean what the collective says. */
+typedef struct intra_offer {
+    const void *send;
+    void *recv;
+    const size_t *send_counts, *recv_counts;
+    const ptrdiff_t *send_displs;
+    size_t send_size, recv_size; /* bytes of an element */
+    void *shared;                /* memory of this thread's that all of the node work in */
+} intra_offer;
+
+typedef struct intra_cell {
+    alignas(INTRA_LINE) core_flag flag;
+    union {
+        alignas(16) unsigned char bytes[INTRA_INLINE_BYTES];
+        intra_offer offer;
+    } payload;
+} intra_cell;
+
+_Static_assert(sizeof(core_flag) == 16, "the payload begins right behind the flag");
+_Static_assert(offsetof(intra_cell, payload) == 16, "a payload of up to 48 bytes shares the flag's line");
+_Static_assert(sizeof(intra_cell) % INTRA_LINE == 0, "cells do not share lines");
+
+/** A flag on lines of its own. */
+typedef struct intra_line {
+    alignas(INTRA_LINE) core_flag flag;
+} intra_line;
+
+/** What a thread knows; written and read by that thread only. Kept by the team so that a thread may leave and come
+ * back. */
+typedef struct intra_member {
+    alignas(INTRA_LINE) struct intra_team *team;
+    int thread;
+    uint64_t sequence;     /* of the last collective begun */
+    uint64_t known;        /* every thread has completed the collectives up to this one */
+    uint64_t counter_uses; /* of the team's two counters; equal in all threads between collectives */
+    void *scratch;         /* memory for one collective, grown on demand */
+    size_t scratch_bytes;
+} intra_member;
+
+typedef struct intra_team {
+    int threads;
+    uint64_t slots; /* a power of two */
+    core_waiting waiting;
+    intra_cell *cells;      /* slots × (1 + threads): the release cell first */
+    intra_line *completed;  /* by thread: the last collective that it completed; it writes, all read */
+    intra_member *members;  /* by thread */
+    intra_line ready, done; /* the two counters of the `counter` algorithms; all write */
+} intra_team;
+
+/** Slots: a power of two ≥ 2. Errors: WEFT_ERR_NOMEM. The caller frees with intra_team_free(). */
+int intra_team_create(int threads, int slots, core_waiting waiting, intra_team **team);
+void intra_team_free(intra_team *team);
+
+/** Memory of at least `bytes` bytes that is the member's until its next call; 64-byte aligned. NULL: none to be had. */
+void *intra_scratch(intra_member *member, size_t bytes);
+
+#endif
