@@ -10,6 +10,7 @@
 /* A few tens of microseconds of looking: longer than any exchange between threads that run, shorter than a time slice.
  */
 #define SPINS_WITH_CORES_FREE 4000u
+#define HOT_LOOKS 100u
 /* With more threads than cores, who we wait for most likely needs this core. */
 #define SPINS_OVERSUBSCRIBED  4u
 #define YIELDS_OVERSUBSCRIBED 200u
@@ -19,9 +20,9 @@
 core_waiting core_waiting_resolve(weft_wait_policy policy, bool oversubscribed) {
     switch (policy) {
     case WEFT_WAIT_SPIN:
-        return (core_waiting){.may_sleep = false, .spins = UINT_MAX};
+        return (core_waiting){.hot = HOT_LOOKS, .spins = UINT_MAX};
     case WEFT_WAIT_YIELD:
-        return (core_waiting){.may_sleep = false, .spins = SPINS_OVERSUBSCRIBED};
+        return (core_waiting){.spins = SPINS_OVERSUBSCRIBED};
     case WEFT_WAIT_BLOCK:
         return (core_waiting){.may_sleep = true, .spins = SPINS_OVERSUBSCRIBED, .yields = 1};
     case WEFT_WAIT_DEFAULT:
@@ -30,7 +31,7 @@ core_waiting core_waiting_resolve(weft_wait_policy policy, bool oversubscribed) 
     }
     if (oversubscribed)
         return (core_waiting){.may_sleep = true, .spins = SPINS_OVERSUBSCRIBED, .yields = YIELDS_OVERSUBSCRIBED};
-    return (core_waiting){.may_sleep = false, .spins = SPINS_WITH_CORES_FREE};
+    return (core_waiting){.hot = HOT_LOOKS, .spins = SPINS_WITH_CORES_FREE};
 }
 
 bool core_backoff(const core_waiting *waiting, unsigned *looks) {

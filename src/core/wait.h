@@ -15,12 +15,23 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <weft/init.h>
+
+/** Tells the processor that this is a spinning loop. */
+static inline void core_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
 
 /** A policy made concrete for one group of threads; the same for all that share a flag. */
 typedef struct core_waiting {
     bool may_sleep;  /* waiters may sleep, so publishers look for sleepers */
+    unsigned hot;    /* looks without any pause, first of all */
     unsigned spins;  /* looks before the core is given away for the first time */
     unsigned yields; /* times the core is given away before the first sleep, when may_sleep */
 } core_waiting;
@@ -60,9 +71,19 @@ static inline bool core_flag_reached(const core_flag *flag, uint64_t target) {
     return atomic_load_explicit(&flag->value, memory_order_acquire) >= target;
 }
 
+/** Waits, looking at the flag alone for a moment: most waits between threads that run end there. */
+static inline void core_flag_wait_idle(core_flag *flag, uint64_t target, const core_waiting *waiting,
+                                       core_idle_function *idle, void *argument) {
+    for (unsigned look = 0; look <= waiting->hot; look++) {
+        if (core_flag_reached(flag, target))
+            return;
+        core_pause();
+    }
+    core_flag_wait_slow(flag, target, waiting, idle, argument);
+}
+
 static inline void core_flag_wait(core_flag *flag, uint64_t target, const core_waiting *waiting) {
-    if (!core_flag_reached(flag, target))
-        core_flag_wait_slow(flag, target, waiting, NULL, NULL);
+    core_flag_wait_idle(flag, target, waiting, NULL, NULL);
 }
 
 /**
@@ -88,15 +109,6 @@ static inline void core_flag_add(core_flag *flag, uint64_t increment, const core
     atomic_fetch_add_explicit(&flag->value, increment, memory_order_seq_cst);
     if (waiting->may_sleep && atomic_load_explicit(&flag->sleepers, memory_order_seq_cst))
         core_flag_wake(flag);
-}
-
-/** Tells the processor that this is a spinning loop. */
-static inline void core_pause(void) {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
 }
 
 #endif

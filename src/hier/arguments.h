@@ -26,6 +26,18 @@ typedef struct hier_arguments {
     size_t bytes; /* what one rank contributes (a block, a vector); alltoallv: unused */
 } hier_arguments;
 
+/** What every collective has, set to nothing; the fields that a collective does not have stay unset and are not read. */
+static inline hier_arguments hier_arguments_of(enum inter_collective collective, const char *call) {
+    hier_arguments arguments;
+    arguments.collective = collective;
+    arguments.call = call;
+    arguments.op = NULL;
+    arguments.root = 0;
+    arguments.in_place = false;
+    arguments.bytes = 0;
+    return arguments;
+}
+
 /** Checks the communicator and the calling thread. */
 int hier_check_comm(const weft_comm *comm, const char *call);
 

@@ -12,7 +12,7 @@ static hier_collective *const thread_collectives[INTER_COLLECTIVES] = {
 
 static int run(weft_comm *comm, hier_arguments *arguments) {
     int code = hier_check_comm(comm, arguments->call);
-    if (!code)
+    if (!code && arguments->collective != INTER_BARRIER)
         code = hier_check_arguments(comm, arguments);
     if (code)
         return code;
@@ -24,102 +24,103 @@ static int run(weft_comm *comm, hier_arguments *arguments) {
 }
 
 int weft_barrier(weft_comm *comm) {
-    return run(comm, &(hier_arguments){.collective = INTER_BARRIER, .call = __func__});
+    hier_arguments arguments = hier_arguments_of(INTER_BARRIER, __func__);
+    return run(comm, &arguments);
 }
 
 int weft_bcast(void *buffer, size_t count, const weft_datatype *type, int root, weft_comm *comm) {
-    return run(comm, &(hier_arguments){.collective = INTER_BCAST,
-                                       .call = __func__,
-                                       .recv = buffer,
-                                       .recv_count = count,
-                                       .recv_type = type,
-                                       .root = root});
+    hier_arguments arguments = hier_arguments_of(INTER_BCAST, __func__);
+    arguments.recv = buffer;
+    arguments.recv_count = count;
+    arguments.recv_type = type;
+    arguments.root = root;
+    return run(comm, &arguments);
 }
 
 int weft_reduce(const void *send, void *recv, size_t count, const weft_datatype *type, const weft_op *op, int root,
                 weft_comm *comm) {
-    return run(comm, &(hier_arguments){.collective = INTER_REDUCE,
-                                       .call = __func__,
-                                       .send = send,
-                                       .recv = recv,
-                                       .recv_count = count,
-                                       .recv_type = type,
-                                       .op = op,
-                                       .root = root});
+    hier_arguments arguments = hier_arguments_of(INTER_REDUCE, __func__);
+    arguments.send = send;
+    arguments.recv = recv;
+    arguments.recv_count = count;
+    arguments.recv_type = type;
+    arguments.op = op;
+    arguments.root = root;
+    return run(comm, &arguments);
 }
 
 int weft_allreduce(const void *send, void *recv, size_t count, const weft_datatype *type, const weft_op *op,
                    weft_comm *comm) {
-    return run(comm, &(hier_arguments){.collective = INTER_ALLREDUCE,
-                                       .call = __func__,
-                                       .send = send,
-                                       .recv = recv,
-                                       .recv_count = count,
-                                       .recv_type = type,
-                                       .op = op});
+    hier_arguments arguments = hier_arguments_of(INTER_ALLREDUCE, __func__);
+    arguments.send = send;
+    arguments.recv = recv;
+    arguments.recv_count = count;
+    arguments.recv_type = type;
+    arguments.op = op;
+    return run(comm, &arguments);
 }
 
 int weft_gather(const void *send, size_t send_count, const weft_datatype *send_type, void *recv, size_t recv_count,
                 const weft_datatype *recv_type, int root, weft_comm *comm) {
-    return run(comm, &(hier_arguments){.collective = INTER_GATHER,
-                                       .call = __func__,
-                                       .send = send,
-                                       .send_count = send_count,
-                                       .send_type = send_type,
-                                       .recv = recv,
-                                       .recv_count = recv_count,
-                                       .recv_type = recv_type,
-                                       .root = root});
+    hier_arguments arguments = hier_arguments_of(INTER_GATHER, __func__);
+    arguments.send = send;
+    arguments.send_count = send_count;
+    arguments.send_type = send_type;
+    arguments.recv = recv;
+    arguments.recv_count = recv_count;
+    arguments.recv_type = recv_type;
+    arguments.root = root;
+    return run(comm, &arguments);
 }
 
 int weft_scatter(const void *send, size_t send_count, const weft_datatype *send_type, void *recv, size_t recv_count,
                  const weft_datatype *recv_type, int root, weft_comm *comm) {
-    return run(comm, &(hier_arguments){.collective = INTER_SCATTER,
-                                       .call = __func__,
-                                       .send = send,
-                                       .send_count = send_count,
-                                       .send_type = send_type,
-                                       .recv = recv,
-                                       .recv_count = recv_count,
-                                       .recv_type = recv_type,
-                                       .root = root});
+    hier_arguments arguments = hier_arguments_of(INTER_SCATTER, __func__);
+    arguments.send = send;
+    arguments.send_count = send_count;
+    arguments.send_type = send_type;
+    arguments.recv = recv;
+    arguments.recv_count = recv_count;
+    arguments.recv_type = recv_type;
+    arguments.root = root;
+    return run(comm, &arguments);
 }
 
 int weft_allgather(const void *send, size_t send_count, const weft_datatype *send_type, void *recv, size_t recv_count,
                    const weft_datatype *recv_type, weft_comm *comm) {
-    return run(comm, &(hier_arguments){.collective = INTER_ALLGATHER,
-                                       .call = __func__,
-                                       .send = send,
-                                       .send_count = send_count,
-                                       .send_type = send_type,
-                                       .recv = recv,
-                                       .recv_count = recv_count,
-                                       .recv_type = recv_type});
+    hier_arguments arguments = hier_arguments_of(INTER_ALLGATHER, __func__);
+    arguments.send = send;
+    arguments.send_count = send_count;
+    arguments.send_type = send_type;
+    arguments.recv = recv;
+    arguments.recv_count = recv_count;
+    arguments.recv_type = recv_type;
+    return run(comm, &arguments);
 }
 
 int weft_alltoall(const void *send, size_t send_count, const weft_datatype *send_type, void *recv, size_t recv_count,
                   const weft_datatype *recv_type, weft_comm *comm) {
-    return run(comm, &(hier_arguments){.collective = INTER_ALLTOALL,
-                                       .call = __func__,
-                                       .send = send,
-                                       .send_count = send_count,
-                                       .send_type = send_type,
-                                       .recv = recv,
-                                       .recv_count = recv_count,
-                                       .recv_type = recv_type});
+    hier_arguments arguments = hier_arguments_of(INTER_ALLTOALL, __func__);
+    arguments.send = send;
+    arguments.send_count = send_count;
+    arguments.send_type = send_type;
+    arguments.recv = recv;
+    arguments.recv_count = recv_count;
+    arguments.recv_type = recv_type;
+    return run(comm, &arguments);
 }
 
 int weft_alltoallv(const void *send, const size_t *send_counts, const ptrdiff_t *send_displs,
                    const weft_datatype *send_type, void *recv, const size_t *recv_counts, const ptrdiff_t *recv_displs,
                    const weft_datatype *recv_type, weft_comm *comm) {
-    return run(comm, &(hier_arguments){.collective = INTER_ALLTOALLV,
-                                       .call = __func__,
-                                       .send = send,
-                                       .send_counts = send_counts,
-                                       .send_displs = send_displs,
-                                       .send_type = send_type,
-                                       .recv = recv,
-                                       .recv_counts = recv_counts,
-                                       .recv_displs = recv_displs,
-                                       .recv_type = recv_type});
+    hier_arguments arguments = hier_arguments_of(INTER_ALLTOALLV, __func__);
+    arguments.send = send;
+    arguments.send_counts = send_counts;
+    arguments.send_displs = send_displs;
+    arguments.send_type = send_type;
+    arguments.recv = recv;
+    arguments.recv_counts = recv_counts;
+    arguments.recv_displs = recv_displs;
+    arguments.recv_type = recv_type;
+    return run(comm, &arguments);
 }

@@ -8,74 +8,22 @@
 /* Under SERIALIZED the leader drives at every look, the others now and then, lest all fight for the funnel. */
 #define DRIVE_EVERY      16
 
-/* Tells calls apart that do not belong together; published with the flag, compared by who meets it. */
-static uint32_t note_of(const hier_arguments *arguments) {
-    uint64_t note = (uint64_t)arguments->collective + 1;
-    note = note * 31 + (uint64_t)(arguments->root + 1);
-    note = note * 31 + (arguments->op ? (uint64_t)arguments->op->kind + 1 : 0);
-    note = note * 0x9e3779b97f4a7c15u + arguments->bytes;
-    note *= 0x9e3779b97f4a7c15u;
-    return (uint32_t)(note >> 32);
-}
-
-hier_call hier_begin(weft_comm *comm, const hier_arguments *arguments) {
-    bool commutative = !arguments->op || arguments->op->commutative;
-    hier_call call = {.meeting = intra_begin(comm->member),
-                      .comm = comm,
-                      .arguments = arguments,
-                      .choice = hier_select(&comm->world->selector, arguments->collective, comm->layout->nodes,
-                                            arguments->bytes, commutative)};
-    call.meeting.own->flag.note = note_of(arguments);
-    if (!hier_single_node(&call)) {
-        call.slot = &comm->team->slots[call.meeting.sequence & (call.meeting.team->slots - 1)];
-        call.root_node = hier_layout_node(comm->layout, arguments->root);
-    }
-    call.root_thread = arguments->root - (int)comm->layout->offsets[call.root_node];
-    return call;
-}
-
-int hier_end(hier_call *call) {
-    /* Whoever still waits for this thread in a call that went wrong goes on, to notice it too. */
-    if (call->error) {
-        intra_post(&call->meeting, HIER_LEFT);
-        hier_await_network(call);
-    }
-    intra_end(&call->meeting);
-    return call->error;
-}
-
-static bool same_call(hier_call *call, int thread) {
-    if (call->meeting.cells[thread].flag.note == call->meeting.own->flag.note)
-        return true;
+int hier_mismatch(hier_call *call, int thread) {
     if (!call->error)
         call->error = core_error(WEFT_ERR_MISMATCH,
                                  "rank %d called %s (root %d, %zu bytes), but rank %zu, thread %d of the same process, "
                                  "is in another collective or one with another root, operation or size",
                                  call->comm->rank, call->arguments->call, call->arguments->root, call->arguments->bytes,
                                  hier_first_rank(call) + (size_t)thread, thread);
-    return false;
+    return call->error;
 }
 
-bool hier_await(hier_call *call, int thread, unsigned phase) {
-    intra_await(&call->meeting, thread, phase);
-    return same_call(call, thread);
-}
-
-static bool all_same(hier_call *call) {
-    bool same = true;
-    for (int thread = 0; thread < hier_threads(call); thread++)
-        same &= same_call(call, thread);
-    return same;
-}
-
-bool hier_await_all(hier_call *call, unsigned phase) {
-    intra_await_all(&call->meeting, phase);
-    return all_same(call);
-}
-
-bool hier_sync(hier_call *call, unsigned phase) {
-    intra_sync(&call->meeting, phase);
-    return all_same(call);
+int hier_end_failed(hier_call *call) {
+    /* Whoever still waits for this thread in a call that went wrong goes on, to notice it too. */
+    intra_post(&call->meeting, HIER_LEFT);
+    hier_await_network(call);
+    intra_end(&call->meeting);
+    return call->error;
 }
 
 /* The network part is done: called by whoever progresses the engine. Release: pairs with hier_await_network. */
@@ -108,9 +56,9 @@ static void start_network(hier_call *call) {
     slot->execution.argument = slot;
     /* In a call that went wrong the threads' offers are not what this one takes them for. */
     if (call->need_thread == HIER_NEED_ALL)
-        all_same(call);
+        hier_all_same(call);
     else if (call->need_thread != HIER_NEED_NONE)
-        same_call(call, call->need_thread);
+        hier_same(call, call->need_thread);
     int code = call->error ? call->error : call->start(call);
     if (code)
         release(slot, code);

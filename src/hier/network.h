@@ -38,12 +38,6 @@ struct hier_call {
 #define HIER_NEED_ALL  (-1)
 #define HIER_NEED_NONE (-2)
 
-/** Takes the next meeting and chooses the algorithms. */
-hier_call hier_begin(weft_comm *comm, const hier_arguments *arguments);
-
-/** Ends the call, whatever happened; returns its error. */
-int hier_end(hier_call *call);
-
 /** Declares the network part; nothing on a single node. Every thread of the process declares the same. */
 void hier_network(hier_call *call, int need_thread, unsigned need_phase, hier_start_function *start);
 
@@ -52,11 +46,6 @@ int hier_start(hier_call *call, const inter_view *view, const inter_binding *bin
 
 /** Drives or waits until the network part is done; false (and the call's error set) when it failed. True on a single node. */
 bool hier_await_network(hier_call *call);
-
-/** As intra_await/intra_await_all/intra_sync; false (and the call's error set) when a thread is in another collective. */
-bool hier_await(hier_call *call, int thread, unsigned phase);
-bool hier_await_all(hier_call *call, unsigned phase);
-bool hier_sync(hier_call *call, unsigned phase);
 
 /** Runs a process-level collective on a process communicator to its end. */
 int hier_run(weft_comm *comm, const inter_algorithm *algorithm, const inter_view *view, const inter_binding *binding);
@@ -80,6 +69,84 @@ static inline int hier_threads(const hier_call *call) {
 /** The first rank of this node. */
 static inline size_t hier_first_rank(const hier_call *call) {
     return call->comm->layout->offsets[call->comm->node];
+}
+
+/** Notes that `thread` is in another call: sets the call's error, writes the sentence. */
+int hier_mismatch(hier_call *call, int thread) __attribute__((cold));
+
+/** hier_end() of a call that went wrong. */
+int hier_end_failed(hier_call *call) __attribute__((cold));
+
+/*
+ * What follows is on the way of every short collective, and inline for that.
+ */
+
+/** Tells calls apart that do not belong together; published with the flag, compared by who meets it. */
+static inline uint32_t hier_note(const hier_arguments *arguments) {
+    uint64_t kind =
+        (uint64_t)arguments->collective + 1 + (arguments->op ? ((uint64_t)arguments->op->kind + 1) * 64 : 0);
+    uint64_t note = (arguments->bytes + ((uint64_t)arguments->root << 40) + (kind << 24)) * 0x9e3779b97f4a7c15u;
+    return (uint32_t)(note >> 32);
+}
+
+/** Takes the next meeting and chooses the algorithms. Field by field: setting the whole struct to 0 would take longer. */
+static inline void hier_begin(hier_call *call, weft_comm *comm, const hier_arguments *arguments) {
+    const hier_layout *layout = comm->layout;
+    bool commutative = !arguments->op || arguments->op->commutative;
+    intra_begin(&call->meeting, comm->member);
+    call->meeting.own->flag.note = hier_note(arguments);
+    call->comm = comm;
+    call->arguments = arguments;
+    call->choice =
+        hier_select(&comm->world->selector, arguments->collective, layout->nodes, arguments->bytes, commutative);
+    call->start = NULL;
+    call->looks = 0;
+    call->error = WEFT_SUCCESS;
+    call->root_node = 0;
+    if (layout->nodes > 1) {
+        call->slot = &comm->team->slots[call->meeting.sequence & (call->meeting.team->slots - 1)];
+        call->root_node = hier_layout_node(layout, arguments->root);
+    }
+    call->root_thread = arguments->root - (int)layout->offsets[call->root_node];
+}
+
+/** Ends the call, whatever happened; returns its error. */
+static inline int hier_end(hier_call *call) {
+    if (call->error)
+        return hier_end_failed(call);
+    intra_end(&call->meeting);
+    return WEFT_SUCCESS;
+}
+
+/** Is `thread`, which has posted, in the same call? If not the call's error is set. */
+static inline bool hier_same(hier_call *call, int thread) {
+    if (call->meeting.cells[thread].flag.note == call->meeting.own->flag.note)
+        return true;
+    hier_mismatch(call, thread);
+    return false;
+}
+
+static inline bool hier_all_same(hier_call *call) {
+    bool same = true;
+    for (int thread = 0; thread < hier_threads(call); thread++)
+        same &= hier_same(call, thread);
+    return same;
+}
+
+/** As intra_await/intra_await_all/intra_sync; false (and the call's error set) when a thread is in another collective. */
+static inline bool hier_await(hier_call *call, int thread, unsigned phase) {
+    intra_await(&call->meeting, thread, phase);
+    return hier_same(call, thread);
+}
+
+static inline bool hier_await_all(hier_call *call, unsigned phase) {
+    intra_await_all(&call->meeting, phase);
+    return hier_all_same(call);
+}
+
+static inline bool hier_sync(hier_call *call, unsigned phase) {
+    intra_sync(&call->meeting, phase);
+    return hier_all_same(call);
 }
 
 #endif

@@ -23,16 +23,8 @@ static const unsigned thread_algorithms[INTER_COLLECTIVES] = {
     [INTER_ALLTOALLV] = BIT(HIER_FLAGS),
 };
 
-/* The built-in rules; the first that fits wins. Every rule keeps rank order. */
-typedef struct rule {
-    enum inter_collective collective;
-    int max_nodes;
-    size_t max_bytes; /* of one rank's contribution */
-    const char *process;
-    enum hier_thread_algorithm thread;
-} rule;
-
-static const rule rules[] = {
+/* The built-in rules, those of a collective together; the first that fits wins. Every rule keeps rank order. */
+const hier_rule hier_rules[] = {
     {INTER_BARRIER, INT_MAX, SIZE_MAX, "DISS", HIER_FLAGS},
     {INTER_BCAST, 4, INTRA_INLINE_BYTES, "nbFT", HIER_INLINE},
     {INTER_BCAST, INT_MAX, INTRA_INLINE_BYTES, "MST", HIER_INLINE},
@@ -48,22 +40,12 @@ static const rule rules[] = {
     {INTER_ALLTOALLV, INT_MAX, SIZE_MAX, "nb1FT", HIER_FLAGS},
 };
 
-#define RULES (sizeof(rules) / sizeof(rules[0]))
+#define RULES (sizeof(hier_rules) / sizeof(hier_rules[0]))
 _Static_assert(RULES <= HIER_MAX_RULES, "the selector has room for every rule");
 
-/* The first rule of the collective, then on: every collective's last rule fits everything. */
-static const rule *rule_for(enum inter_collective collective, int nodes, size_t bytes) {
-    const rule *at = rules;
-    while (at->collective != collective || nodes > at->max_nodes || bytes > at->max_bytes)
-        at++;
-    return at;
-}
-
-hier_choice hier_select(const hier_selector *selector, enum inter_collective collective, int nodes, size_t bytes,
-                        bool commutative) {
-    const rule *fits = rule_for(collective, nodes, bytes);
+hier_choice hier_select_fixed(const hier_selector *selector, enum inter_collective collective, hier_choice choice,
+                              size_t bytes, bool commutative) {
     const hier_override *fixed = &selector->overrides[collective];
-    hier_choice choice = {selector->rule_process[fits - rules], fits->thread};
     if (fixed->has_thread && (fixed->thread != HIER_INLINE || bytes <= INTRA_INLINE_BYTES))
         choice.thread = fixed->thread;
     if (fixed->process && (commutative || fixed->process->keeps_order))
@@ -125,8 +107,10 @@ static int parse_rule(hier_selector *selector, char *text) {
 int hier_selector_init(hier_selector *selector, const char *text) {
     char copy[CORE_ALGORITHM_BYTES], *rest = NULL;
     memset(selector, 0, sizeof(*selector));
-    for (size_t i = 0; i < RULES; i++)
-        selector->rule_process[i] = inter_algorithm_find(rules[i].collective, rules[i].process);
+    for (size_t i = RULES; i-- > 0;) {
+        selector->process[i] = inter_algorithm_find(hier_rules[i].collective, hier_rules[i].process);
+        selector->rules[hier_rules[i].collective] = &hier_rules[i];
+    }
     if (strlen(text) >= sizeof(copy))
         return core_error(WEFT_ERR_CONFIG, "WEFT_ALGORITHM is longer than %zu bytes", sizeof(copy) - 1);
     strcpy(copy, text);
@@ -134,6 +118,7 @@ int hier_selector_init(hier_selector *selector, const char *text) {
         int code = parse_rule(selector, item);
         if (code)
             return code;
+        selector->overridden = true;
     }
     return WEFT_SUCCESS;
 }

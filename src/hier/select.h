@@ -21,12 +21,25 @@ typedef struct hier_override {
     enum hier_thread_algorithm thread;
 } hier_override;
 
+/** A built-in rule: serves what no rule of its collective before it serves. */
+typedef struct hier_rule {
+    enum inter_collective collective;
+    int max_nodes;
+    size_t max_bytes; /* of one rank's contribution */
+    const char *process;
+    enum hier_thread_algorithm thread;
+} hier_rule;
+
 #define HIER_MAX_RULES 64
 
 typedef struct hier_selector {
+    const hier_rule *rules[INTER_COLLECTIVES];      /* the first of each collective; its last fits everything */
+    const inter_algorithm *process[HIER_MAX_RULES]; /* of each rule, looked up by its name */
+    bool overridden;
     hier_override overrides[INTER_COLLECTIVES];
-    const inter_algorithm *rule_process[HIER_MAX_RULES]; /* of each built-in rule, looked up by its name */
 } hier_selector;
+
+extern const hier_rule hier_rules[];
 
 /**
  * `text` is "collective=PROCESS/thread,…"; either side of the slash may be left out ("allreduce=/inline",
@@ -34,12 +47,22 @@ typedef struct hier_selector {
  */
 int hier_selector_init(hier_selector *selector, const char *text);
 
+/** The choice with what WEFT_ALGORITHM fixed; `rules` is that of the rules. */
+hier_choice hier_select_fixed(const hier_selector *selector, enum inter_collective collective, hier_choice rules,
+                              size_t bytes, bool commutative);
+
 /**
- * The first rule that fits, after the overrides. `bytes`: what one rank contributes. A fixed algorithm that cannot
- * serve (inline for more than fits, one that loses rank order for an operation that needs it) gives way to the rules.
+ * The first rule that fits, after the overrides. `bytes`: what one rank contributes. A fixed algorithm that cannot serve
+ * (inline for more than fits, one that loses rank order for an operation that needs it) gives way to the rules.
  */
-hier_choice hier_select(const hier_selector *selector, enum inter_collective collective, int nodes, size_t bytes,
-                        bool commutative);
+static inline hier_choice hier_select(const hier_selector *selector, enum inter_collective collective, int nodes,
+                                      size_t bytes, bool commutative) {
+    const hier_rule *rule = selector->rules[collective];
+    while (nodes > rule->max_nodes || bytes > rule->max_bytes)
+        rule++;
+    hier_choice choice = {selector->process[rule - hier_rules], rule->thread};
+    return selector->overridden ? hier_select_fixed(selector, collective, choice, bytes, commutative) : choice;
+}
 
 /** Does the collective have the thread-level algorithm? For tests and listings. */
 bool hier_thread_algorithm_exists(enum inter_collective collective, enum hier_thread_algorithm algorithm);

@@ -44,7 +44,8 @@ static void on_several_nodes(hier_call *call) {
 }
 
 int hier_thread_allgather(weft_comm *comm, const hier_arguments *arguments) {
-    hier_call call = hier_begin(comm, arguments);
+    hier_call call;
+    hier_begin(&call, comm, arguments);
     call.meeting.own->payload.offer.send = arguments->send;
     call.meeting.own->payload.offer.recv = arguments->recv;
     hier_network(&call, HIER_NEED_ALL, HIER_READY, start);

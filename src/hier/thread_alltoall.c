@@ -127,7 +127,8 @@ int hier_thread_alltoall(weft_comm *comm, const hier_arguments *arguments) {
         memcpy(copy, arguments->recv, all);
         send = copy;
     }
-    hier_call call = hier_begin(comm, arguments);
+    hier_call call;
+    hier_begin(&call, comm, arguments);
     exchange(&call, send);
     int code = hier_end(&call);
     free(copy);

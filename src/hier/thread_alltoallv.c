@@ -223,7 +223,8 @@ int hier_thread_alltoallv(weft_comm *comm, const hier_arguments *arguments) {
     } else {
         offer.send_size = arguments->send_type->size_bytes;
     }
-    hier_call call = hier_begin(comm, arguments);
+    hier_call call;
+    hier_begin(&call, comm, arguments);
     exchange(&call, offer);
     /* The plan is the leader's, and everybody is done with it: the network part is, and all have left. */
     int code = hier_end(&call);

@@ -27,7 +27,8 @@ static void by_counter(hier_call *call) {
 }
 
 int hier_thread_barrier(weft_comm *comm, const hier_arguments *arguments) {
-    hier_call call = hier_begin(comm, arguments);
+    hier_call call;
+    hier_begin(&call, comm, arguments);
     /* A collective without data comes here too. */
     call.choice = hier_select(&comm->world->selector, INTER_BARRIER, comm->layout->nodes, 0, true);
     if (call.choice.thread == HIER_COUNTER) {

@@ -103,7 +103,8 @@ static void by_counter(hier_call *call) {
 }
 
 int hier_thread_bcast(weft_comm *comm, const hier_arguments *arguments) {
-    hier_call call = hier_begin(comm, arguments);
+    hier_call call;
+    hier_begin(&call, comm, arguments);
     if (call.choice.thread == HIER_INLINE)
         by_inline(&call);
     else if (call.choice.thread == HIER_COUNTER)

@@ -51,7 +51,8 @@ static void put_block(hier_call *call, char *blocks) {
 }
 
 int hier_thread_gather(weft_comm *comm, const hier_arguments *arguments) {
-    hier_call call = hier_begin(comm, arguments);
+    hier_call call;
+    hier_begin(&call, comm, arguments);
     int host = host_thread(&call);
     hier_network(&call, HIER_NEED_ALL, HIER_READY, start);
     if (comm->thread == host) {

@@ -48,7 +48,8 @@ static void take_block(hier_call *call, int host) {
 }
 
 int hier_thread_scatter(weft_comm *comm, const hier_arguments *arguments) {
-    hier_call call = hier_begin(comm, arguments);
+    hier_call call;
+    hier_begin(&call, comm, arguments);
     int host = host_thread(&call);
     hier_network(&call, host, HIER_READY, start);
     if (comm->thread == host)

@@ -164,9 +164,8 @@ int inter_bootstrap_callback(const weft_bootstrap *user, inter_bootstrap **boots
     if (!user || !user->allgather)
         return core_error(WEFT_ERR_ARG, "weft_options.bootstrap has no allgather function");
     if (user->size < 1 || user->rank < 0 || user->rank >= user->size)
-        return core_error(WEFT_ERR_BOOTSTRAP,
-                          "weft_options.bootstrap has rank %d and size %d; 0 ≤ rank < size is needed", user->rank,
-                          user->size);
+        return core_error(WEFT_ERR_ARG, "weft_options.bootstrap has rank %d and size %d; 0 ≤ rank < size is needed",
+                          user->rank, user->size);
     struct callback *callback = calloc(1, sizeof(*callback));
     if (!callback)
         return core_error(WEFT_ERR_NOMEM, "no memory for the bootstrap");

@@ -21,18 +21,11 @@ struct pmix {
     pmix_proc_t self;
     char key[32];
     struct entry *entries; /* by rank */
+    int *hosts;            /* by rank: the lowest rank on the same host */
 };
 
-/*
- * What outlives a bootstrap: weft may be started again in the process. Data that was put stays in the launcher, so each start
- * uses a key of its own; and what the launcher told about the job is kept, because libpmix 4.2 forgets most of it when it
- * is initialised again (and then gives another host's LOCAL_PEERS).
- */
+/* Data that was put stays in the launcher for the whole job, so each start of weft in a process uses a key of its own. */
 static int starts = 0;
-static struct {
-    int size;   /* 0: not learnt yet */
-    int *hosts; /* by rank: the lowest rank on the same host */
-} job;
 
 static int failed(const char *what, pmix_status_t status) {
     return core_error(WEFT_ERR_BOOTSTRAP, "the PMIx launcher cannot %s: %s (%d)", what, PMIx_Error_string(status),
@@ -92,39 +85,33 @@ static int pmix_lookup(inter_bootstrap *self, int peer, const void **address, si
 }
 
 static int pmix_host(inter_bootstrap *self, int peer) {
-    (void)self;
-    return job.hosts[peer];
+    return ((struct pmix *)self)->hosts[peer];
 }
 
 static void pmix_close(inter_bootstrap *self) {
     struct pmix *pmix = (struct pmix *)self;
-    PMIx_Finalize(NULL, 0);
+    inter_pmix_release();
     for (int peer = 0; peer < self->size; peer++)
         free(pmix->entries[peer].address);
     free(pmix->entries);
+    free(pmix->hosts);
     free(pmix);
 }
 
-/* Fills `job`, once in a process. */
-static int learn_job(const pmix_proc_t *self) {
+/* What the launcher tells about the job. */
+static int learn(struct pmix *pmix) {
     uint32_t size = 0;
-    if (job.size > 0)
-        return WEFT_SUCCESS;
-    if (!inter_pmix_number(self, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, &size))
+    if (!inter_pmix_number(&pmix->self, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, &size))
         return core_error(WEFT_ERR_BOOTSTRAP, "the PMIx launcher does not tell the size of the job");
-    if (size < 1 || size > INT32_MAX || self->rank >= size)
-        return core_error(WEFT_ERR_BOOTSTRAP, "the PMIx launcher calls this process %u of %u", self->rank, size);
-    int *hosts = calloc(size, sizeof(*hosts));
-    if (!hosts)
-        return core_error(WEFT_ERR_NOMEM, "no memory for a job of %u processes", size);
-    int code = inter_pmix_hosts(self, (int)size, hosts);
-    if (code != WEFT_SUCCESS) {
-        free(hosts);
-        return code;
-    }
-    job.size = (int)size;
-    job.hosts = hosts;
-    return WEFT_SUCCESS;
+    if (size < 1 || size > INT32_MAX || pmix->self.rank >= size)
+        return core_error(WEFT_ERR_BOOTSTRAP, "the PMIx launcher calls this process %u of %u", pmix->self.rank, size);
+    pmix->entries = calloc(size, sizeof(*pmix->entries));
+    pmix->hosts = calloc(size, sizeof(*pmix->hosts));
+    if (!pmix->entries || !pmix->hosts)
+        return core_error(WEFT_ERR_NOMEM, "no memory for the addresses of %u processes", size);
+    pmix->base.rank = (int)pmix->self.rank;
+    pmix->base.size = (int)size;
+    return inter_pmix_hosts(&pmix->self, (int)size, pmix->hosts);
 }
 
 int inter_bootstrap_pmix(inter_bootstrap **bootstrap) {
@@ -143,15 +130,11 @@ int inter_bootstrap_pmix(inter_bootstrap **bootstrap) {
                                    .fence = pmix_fence,
                                    .close = pmix_close};
     snprintf(pmix->key, sizeof(pmix->key), "weft.address.%d", starts++);
-    code = learn_job(&pmix->self);
-    if (code == WEFT_SUCCESS && !(pmix->entries = calloc((size_t)job.size, sizeof(*pmix->entries))))
-        code = core_error(WEFT_ERR_NOMEM, "no memory for the addresses of %d processes", job.size);
+    code = learn(pmix);
     if (code != WEFT_SUCCESS) {
-        pmix_close(&pmix->base); /* its size is still 0 */
+        pmix_close(&pmix->base);
         return code;
     }
-    pmix->base.rank = (int)pmix->self.rank;
-    pmix->base.size = job.size;
     *bootstrap = &pmix->base;
     return WEFT_SUCCESS;
 }

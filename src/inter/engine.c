@@ -9,9 +9,8 @@ static void *address_of(const inter_execution *execution, inter_place place) {
     return base ? base + place.offset * execution->element_bytes : NULL;
 }
 
-static uint64_t tag_of(const inter_execution *execution, unsigned stage, int source) {
-    uint64_t low = stage & ((1u << INTER_STAGE_BITS) - 1);
-    return execution->tag | low << INTER_SOURCE_BITS | (uint64_t)source;
+static uint64_t tag_of(const inter_execution *execution, int source) {
+    return execution->tag | (uint64_t)source;
 }
 
 static int issue(inter_execution *execution, inter_transport *transport, size_t index) {
@@ -23,10 +22,9 @@ static int issue(inter_execution *execution, inter_transport *transport, size_t 
     request->completion = &execution->completion;
     switch (step->kind) {
     case INTER_STEP_SEND:
-        return transport->send(transport, step->peer, tag_of(execution, step->stage, transport->rank), left, bytes,
-                               request);
+        return transport->send(transport, step->peer, tag_of(execution, transport->rank), left, bytes, request);
     case INTER_STEP_RECV:
-        return transport->recv(transport, step->peer, tag_of(execution, step->stage, step->peer), out, bytes, request);
+        return transport->recv(transport, step->peer, tag_of(execution, step->peer), out, bytes, request);
     case INTER_STEP_REDUCE:
         core_reduce(execution->op, execution->type, left, address_of(execution, step->right), out, step->count);
         return WEFT_SUCCESS;
@@ -40,6 +38,7 @@ static int issue(inter_execution *execution, inter_transport *transport, size_t 
 
 /* Takes back what is still under way; the transport completes it, with an error, in later calls of progress. */
 static void cancel_all(inter_execution *execution, inter_transport *transport) {
+    execution->cancelled = true;
     for (size_t i = 0; i < execution->next; i++)
         if (execution->requests[i].native)
             transport->cancel(transport, &execution->requests[i]);
@@ -91,7 +90,7 @@ static int reserve(inter_execution *execution) {
 
 int inter_execution_start(inter_execution *execution, inter_engine *engine, inter_id id,
                           const inter_algorithm *algorithm, const inter_view *view, const inter_binding *binding) {
-    uint64_t sequence = id.sequence & ((1u << INTER_SEQUENCE_BITS) - 1);
+    uint64_t sequence = id.sequence & (((uint64_t)1 << INTER_SEQUENCE_BITS) - 1);
     inter_schedule_clear(&execution->schedule);
     algorithm->build(&execution->schedule, view);
     /* Only read from: the builders' send places. */
@@ -104,9 +103,10 @@ int inter_execution_start(inter_execution *execution, inter_engine *engine, inte
         return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for %s %s of %zu elements of %zu bytes", view->rank,
                           inter_collective_name(algorithm->collective), algorithm->name, view->count,
                           binding->element_bytes);
-    execution->tag = ((uint64_t)id.context << INTER_SEQUENCE_BITS | sequence) << (INTER_STAGE_BITS + INTER_SOURCE_BITS);
+    execution->tag = ((uint64_t)id.context << INTER_SEQUENCE_BITS | sequence) << INTER_SOURCE_BITS;
     execution->completion = (inter_completion){0};
     execution->next = 0;
+    execution->cancelled = false;
     advance(execution, engine->transport);
     if (!execution->done) {
         execution->next_active = engine->active;
@@ -135,6 +135,8 @@ bool inter_engine_progress(inter_engine *engine) {
     inter_execution **link = &engine->active;
     while (*link) {
         inter_execution *execution = *link;
+        if (execution->completion.error && !execution->cancelled)
+            cancel_all(execution, engine->transport);
         if (execution->completion.pending == 0)
             advance(execution, engine->transport);
         if (execution->done) {

@@ -19,11 +19,11 @@ typedef struct inter_engine {
     inter_execution *active; /* under way, in no order */
 } inter_engine;
 
-/* A tag: context, sequence (modulo), stage (modulo), source: exact, no wildcards. Messages of equal tag come in order.
- */
+/* A tag: context, sequence (modulo), source: exact, no wildcards. No stage: the two ends of a message may be in stages of
+ * different numbers. Messages of equal tag come in order, and between two ranks a schedule's sends and receives are in the
+ * same order at both ends. */
 #define INTER_CONTEXT_BITS  12
-#define INTER_SEQUENCE_BITS 20
-#define INTER_STAGE_BITS    12
+#define INTER_SEQUENCE_BITS 32
 #define INTER_SOURCE_BITS   20
 #define INTER_CONTEXTS      (1u << INTER_CONTEXT_BITS)
 #define INTER_MAX_PROCESSES (1u << INTER_SOURCE_BITS)
@@ -40,6 +40,7 @@ struct inter_execution {
     uint64_t tag; /* context and sequence, in their places */
     size_t next;  /* the first step that is not issued */
     bool done;
+    bool cancelled;              /* after an error what was under way has been taken back */
     inter_finished *finished;    /* called once when done, by whoever progresses the engine; may be NULL */
     void *argument;              /* handed to it */
     inter_completion completion; /* of the steps issued */

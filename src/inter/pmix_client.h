@@ -9,8 +9,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Connects to the launcher's server; PMIx_Finalize() ends that. WEFT_ERR_BOOTSTRAP when there is none that answers in time. */
+/**
+ * Connects to the launcher's server, or takes up the connection of the last time. WEFT_ERR_BOOTSTRAP when there is no server that
+ * answers in time. Each success is paired with inter_pmix_release().
+ *
+ * The connection stays until the process exits. A job in which one process has disconnected and another has not connected
+ * again yet cannot be told by libpmix from one that loses a process, so fences of a second start would fail.
+ */
 int inter_pmix_connect(pmix_proc_t *self);
+
+/**
+ * Nobody uses the connection for now. A process that exits in this state says goodbye to the launcher; one that exits while
+ * the connection is in use does not, and the launcher takes it for a failure.
+ */
+void inter_pmix_release(void);
 
 /**
  * A number about `rank` (PMIX_RANK_WILDCARD: about the job) that the launcher gave at the start. False: it did not.

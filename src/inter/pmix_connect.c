@@ -13,9 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /** A launcher's server answers within milliseconds; on a crowded host a large job may take seconds. */
-enum { LIMIT_S = 30 };
+enum { LIMIT_S = 20 };
 
 extern char **environ;
 
@@ -109,7 +110,25 @@ static bool await(struct attempt *attempt) {
     return done;
 }
 
-int inter_pmix_connect(pmix_proc_t *self) {
+/* The one connection of the process. */
+static struct {
+    pid_t pid; /* of the process that connected; 0: none has */
+    bool in_use, exiting;
+    pmix_proc_t self;
+} connection;
+
+static void say_goodbye(void) {
+    /* A child that was forked must not speak for its parent. */
+    if (connection.pid == getpid() && !connection.in_use)
+        PMIx_Finalize(NULL, 0);
+}
+
+static void on_exit_of_process(void) {
+    connection.exiting = true;
+    say_goodbye();
+}
+
+static int connect_first(void) {
     int code = check_variables();
     if (code != WEFT_SUCCESS)
         return code;
@@ -126,12 +145,34 @@ int inter_pmix_connect(pmix_proc_t *self) {
     }
     pthread_join(thread, NULL);
     pmix_status_t status = attempt->status;
-    *self = attempt->self;
+    connection.self = attempt->self;
     destroy(attempt);
-    if (status == PMIX_SUCCESS)
-        return WEFT_SUCCESS;
-    return core_error(WEFT_ERR_BOOTSTRAP,
-                      "there are PMIX_ variables of a launcher, but it cannot be reached: %s (%d). Is it gone, and are "
-                      "they left over in this shell?",
-                      PMIx_Error_string(status), status);
+    if (status != PMIX_SUCCESS)
+        return core_error(WEFT_ERR_BOOTSTRAP,
+                          "there are PMIX_ variables of a launcher, but it cannot be reached: %s (%d). Is it gone, and "
+                          "are they left over in this shell?",
+                          PMIx_Error_string(status), status);
+    connection.pid = getpid();
+    atexit(on_exit_of_process); /* registered after libpmix's own, so it runs before them */
+    return WEFT_SUCCESS;
+}
+
+int inter_pmix_connect(pmix_proc_t *self) {
+    if (connection.pid != 0 && connection.pid != getpid())
+        return core_error(WEFT_ERR_BOOTSTRAP,
+                          "this process was forked from process %ld, which is the one that the PMIx "
+                          "launcher knows",
+                          (long)connection.pid);
+    int code = connection.pid != 0 ? WEFT_SUCCESS : connect_first();
+    if (code != WEFT_SUCCESS)
+        return code;
+    connection.in_use = true;
+    *self = connection.self;
+    return WEFT_SUCCESS;
+}
+
+void inter_pmix_release(void) {
+    connection.in_use = false;
+    if (connection.exiting) /* weft_finalize is called by an exit handler that runs after ours */
+        say_goodbye();
 }

@@ -134,7 +134,8 @@ static int ucx_send(inter_transport *base, int peer, uint64_t tag, const void *b
 
 static int ucx_recv(inter_transport *base, int peer, uint64_t tag, void *buffer, size_t bytes, inter_request *request) {
     ucx_transport *self = ucx_of(base);
-    ucp_tag_recv_info_t info;
+    /* UCX before 1.16 leaves it as it is when the message was here already: then its length is not checked. */
+    ucp_tag_recv_info_t info = {.sender_tag = tag, .length = bytes};
     request->peer = peer;
     request->bytes = bytes;
     ucp_request_param_t params = {

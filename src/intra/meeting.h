@@ -32,18 +32,19 @@ typedef struct intra_meeting {
 void intra_await_slot(intra_member *member, uint64_t sequence);
 
 /** The thread's next collective. May wait for threads that are a whole ring behind. */
-static inline intra_meeting intra_begin(intra_member *member) {
+static inline void intra_begin(intra_meeting *meeting, intra_member *member) {
     intra_team *team = member->team;
     uint64_t sequence = ++member->sequence;
     if (sequence > team->slots && member->known < sequence - team->slots)
         intra_await_slot(member, sequence);
-    intra_cell *slot = team->cells + (sequence & (team->slots - 1)) * (1 + (uint64_t)team->threads);
-    return (intra_meeting){.member = member,
-                           .team = team,
-                           .cells = slot + 1,
-                           .release = slot,
-                           .own = slot + 1 + member->thread,
-                           .sequence = sequence};
+    intra_cell *slot = member->slot, *own = slot + 1 + member->thread;
+    meeting->member = member;
+    meeting->team = team;
+    meeting->release = slot;
+    meeting->cells = slot + 1;
+    meeting->own = own;
+    meeting->sequence = sequence;
+    meeting->idle = NULL;
 }
 
 static inline uint64_t intra_value(const intra_meeting *meeting, unsigned phase) {
@@ -52,8 +53,7 @@ static inline uint64_t intra_value(const intra_meeting *meeting, unsigned phase)
 
 /** Waits for any flag, driving meeting->idle meanwhile. */
 static inline void intra_await_flag(const intra_meeting *meeting, core_flag *flag, uint64_t value) {
-    if (!core_flag_reached(flag, value))
-        core_flag_wait_slow(flag, value, &meeting->team->waiting, meeting->idle, meeting->idle_argument);
+    core_flag_wait_idle(flag, value, &meeting->team->waiting, meeting->idle, meeting->idle_argument);
 }
 
 /** Tells the others that this thread has come to `phase`. Release: pairs with intra_await. */
@@ -96,6 +96,13 @@ static inline void intra_sync(const intra_meeting *meeting, unsigned phase) {
 
 /** The thread's part is over: it reads nothing of the slot any more. Release: pairs with intra_await_slot. */
 static inline void intra_end(const intra_meeting *meeting) {
+    intra_team *team = meeting->team;
+    intra_cell *next = meeting->release + 1 + team->threads;
+    if (next == team->cells_end)
+        next = team->cells;
+    meeting->member->slot = next;
+    /* Nobody looks at the next own cell now: get its line before it is written. */
+    __builtin_prefetch(next + 1 + meeting->member->thread, 1);
     core_flag_publish(&meeting->team->completed[meeting->member->thread].flag, meeting->sequence,
                       &meeting->team->waiting);
 }

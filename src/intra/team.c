@@ -25,9 +25,11 @@ int intra_team_create(int threads, int slots, core_waiting waiting, intra_team *
         intra_team_free(made);
         return core_error(WEFT_ERR_NOMEM, "no memory for a team of %d threads with %d slots", threads, slots);
     }
+    made->cells_end = made->cells + (size_t)slots * (1 + (size_t)threads);
     for (int thread = 0; thread < threads; thread++) {
         made->members[thread].team = made;
         made->members[thread].thread = thread;
+        made->members[thread].slot = made->cells + (1 + (size_t)threads); /* that of sequence 1 */
     }
     *team = made;
     return WEFT_SUCCESS;

@@ -59,6 +59,7 @@ typedef struct intra_member {
     alignas(INTRA_LINE) struct intra_team *team;
     int thread;
     uint64_t sequence;     /* of the last collective begun */
+    intra_cell *slot;      /* of the next one */
     uint64_t known;        /* every thread has completed the collectives up to this one */
     uint64_t counter_uses; /* of the team's two counters; equal in all threads between collectives */
     void *scratch;         /* memory for one collective, grown on demand */
@@ -69,6 +70,7 @@ typedef struct intra_team {
     int threads;
     uint64_t slots; /* a power of two */
     core_waiting waiting;
+    intra_cell *cells_end;
     intra_cell *cells;      /* slots × (1 + threads): the release cell first */
     intra_line *completed;  /* by thread: the last collective that it completed; it writes, all read */
     intra_member *members;  /* by thread */

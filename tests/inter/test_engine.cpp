@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The engine: how it runs schedules that are right, and how it ends those that go wrong.
+#include "sim/job.h"
+#include <cstring>
+#include <vector>
+
+namespace {
+
+using sim::Job;
+
+// Rank 0 sends `count` elements to each of the others, and another one in a second stage.
+void star(inter_schedule *schedule, const inter_view *view) {
+    for (int stage = 0; stage < 2; stage++) {
+        size_t count = stage ? 1 : view->count;
+        if (view->rank == 0)
+            for (int peer = 1; peer < view->size; peer++)
+                inter_schedule_send(schedule, peer, inter_at(INTER_SEND, stage ? view->count : 0), count);
+        else
+            inter_schedule_recv(schedule, 0, inter_at(INTER_RECV, stage ? view->count : 0), count);
+        inter_schedule_next_stage(schedule);
+    }
+}
+
+// Everybody sends to the right before receiving from the left: right only where messages are buffered.
+void head_to_head(inter_schedule *schedule, const inter_view *view) {
+    inter_schedule_send(schedule, (view->rank + 1) % view->size, inter_at(INTER_SEND, 0), 1);
+    inter_schedule_next_stage(schedule);
+    inter_schedule_recv(schedule, (view->rank + view->size - 1) % view->size, inter_at(INTER_RECV, 0), 1);
+}
+
+void nothing(inter_schedule *, const inter_view *) {}
+
+// Rank 1 expects two messages at once from rank 0, which sends only the first.
+void two_expected(inter_schedule *schedule, const inter_view *view) {
+    if (view->rank == 0)
+        inter_schedule_send(schedule, 1, inter_at(INTER_SEND, 0), view->count);
+    for (int i = 0; view->rank == 1 && i < 2; i++)
+        inter_schedule_recv(schedule, 0, inter_at(INTER_RECV, 0), view->count);
+}
+
+const inter_algorithm star_algorithm = {INTER_BCAST, "star", star, true};
+const inter_algorithm head_to_head_algorithm = {INTER_ALLGATHER, "head to head", head_to_head, true};
+const inter_algorithm nothing_algorithm = {INTER_BARRIER, "nothing", nothing, true};
+const inter_algorithm two_expected_algorithm = {INTER_BCAST, "two expected", two_expected, true};
+
+inter_view view_of(int rank, int size, size_t count) {
+    inter_view view{};
+    view.rank = rank;
+    view.size = size;
+    view.count = count;
+    return view;
+}
+
+inter_binding bytes_between(const void *send, void *recv, size_t element_bytes = 1) {
+    inter_binding binding{};
+    binding.send = send;
+    binding.recv = recv;
+    binding.element_bytes = element_bytes;
+    return binding;
+}
+
+} // namespace
+
+TEST(Engine, NothingToDoIsDoneAtOnce) {
+    Job job(1, 0);
+    inter_view view = view_of(0, 1, 1);
+    inter_binding binding = bytes_between(nullptr, nullptr);
+    ASSERT_EQ(job.start(0, nothing_algorithm, view, binding), WEFT_SUCCESS);
+    EXPECT_TRUE(job.executions(0)[0].done);
+    EXPECT_EQ(job.finished_calls(0), 1);
+    EXPECT_EQ(job.engine(0).active, nullptr);
+    EXPECT_FALSE(inter_engine_progress(&job.engine(0)));
+}
+
+// What would be a hang on a network is seen: the other tests rely on it.
+TEST(Engine, ADeadlockIsNoticed) {
+    for (uint64_t seed : {0, 1, 2}) {
+        Job job(3, seed);
+        char send[3] = {1, 2, 3}, recv[3] = {};
+        for (int rank = 0; rank < 3; rank++)
+            job.start(rank, head_to_head_algorithm, view_of(rank, 3, 1), bytes_between(&send[rank], &recv[rank]));
+        EXPECT_FALSE(job.finish());
+        EXPECT_EQ(job.counts().waiting_messages, 3u);
+        EXPECT_EQ(job.finished_calls(0), 0);
+    }
+}
+
+TEST(Engine, ElementsMayHaveAnyNumberOfBytes) {
+    Job job(3, 5);
+    char text[] = "abcdefghijkl", got[2][13] = {};
+    for (int rank = 0; rank < 3; rank++)
+        job.start(rank, star_algorithm, view_of(rank, 3, 3),
+                  bytes_between(rank ? nullptr : text, rank ? got[rank - 1] : nullptr, 3));
+    ASSERT_TRUE(job.finish());
+    EXPECT_STREQ(got[0], text);
+    EXPECT_STREQ(got[1], text);
+}
+
+// Same ranks, same schedules, started in opposite orders: contexts and sequences keep them apart.
+TEST(Engine, CollectivesUnderWayDoNotMix) {
+    const std::vector<inter_id> ids = {{0, 0}, {0, 1}, {1, 0}, {INTER_CONTEXTS - 1, 1}, {0, 0xffffffff}};
+    for (uint64_t seed = 0; seed < 10; seed++) {
+        Job job(2, seed);
+        std::vector<int> sent(ids.size() * 2), got(ids.size() * 2);
+        for (size_t i = 0; i < ids.size(); i++) {
+            size_t other = ids.size() - 1 - i;
+            sent[2 * i] = int(100 + i), sent[2 * i + 1] = int(200 + i);
+            job.start(0, star_algorithm, view_of(0, 2, 1), bytes_between(&sent[2 * i], nullptr, sizeof(int)), ids[i]);
+            job.start(1, star_algorithm, view_of(1, 2, 1), bytes_between(nullptr, &got[2 * other], sizeof(int)),
+                      ids[other]);
+        }
+        ASSERT_TRUE(job.finish());
+        EXPECT_EQ(got, sent);
+        EXPECT_EQ(job.finished_calls(1), int(ids.size()));
+    }
+}
+
+TEST(Engine, AnExecutionIsUsedAgainForALongerSchedule) {
+    inter_sim *sim = nullptr;
+    ASSERT_EQ(inter_sim_create(1, 0, &sim), WEFT_SUCCESS);
+    inter_engine engine{inter_sim_transport(sim, 0), nullptr};
+    inter_execution execution{};
+    for (uint64_t count = 0; count < 100; count += 7) {
+        std::vector<uint64_t> send(count, count), recv(count, 0);
+        inter_view view = view_of(0, 1, count);
+        inter_binding binding = bytes_between(send.data(), recv.data(), sizeof(uint64_t));
+        const inter_algorithm *algorithm = inter_algorithm_find(INTER_ALLGATHER, "nbBKT");
+        ASSERT_EQ(inter_execution_start(&execution, &engine, {0, count}, algorithm, &view, &binding), WEFT_SUCCESS);
+        EXPECT_TRUE(execution.done);
+        EXPECT_EQ(recv, send);
+    }
+    inter_execution_free(&execution);
+    inter_sim_destroy(sim);
+}
+
+// Rank 1 wants fewer bytes than come, rank 2 more; neither goes on to the second stage, which rank 0 waits for.
+TEST(Engine, WrongLengthsEndTheExecutionWithAnError) {
+    Job job(3, 0);
+    char text[] = "abcdefgh", got[2][9] = {"........", "........"};
+    const size_t wanted[] = {4, 2, 6};
+    for (int rank = 0; rank < 3; rank++)
+        job.start(rank, star_algorithm, view_of(rank, 3, wanted[rank]),
+                  bytes_between(rank ? nullptr : text, rank ? got[rank - 1] : nullptr));
+    EXPECT_FALSE(job.finish()) << "rank 0 still has its second stage under way";
+    EXPECT_TRUE(job.executions(1)[0].done);
+    EXPECT_TRUE(job.executions(2)[0].done);
+    EXPECT_EQ(job.finished_error(1), WEFT_ERR_TRUNCATE);
+    EXPECT_EQ(job.finished_error(2), WEFT_ERR_MISMATCH);
+    EXPECT_EQ(job.executions(1)[0].completion.error, WEFT_ERR_TRUNCATE);
+    EXPECT_STREQ(got[0], "ab......");
+    EXPECT_STREQ(got[1], "abcd....");
+    EXPECT_EQ(job.counts().waiting_receives, 0u);
+    EXPECT_EQ(job.finished_calls(0), 0);
+    EXPECT_EQ(job.finished_calls(1), 1);
+}
+
+// An error in one of several receives takes back the others, which nothing will ever match.
+TEST(Engine, AnErrorTakesBackWhatIsUnderWay) {
+    Job job(2, 0);
+    char text[] = "abcdefgh", got[8] = {};
+    job.start(0, two_expected_algorithm, view_of(0, 2, 8), bytes_between(text, nullptr));
+    job.start(1, two_expected_algorithm, view_of(1, 2, 4), bytes_between(nullptr, got));
+    EXPECT_TRUE(job.finish());
+    EXPECT_EQ(job.finished_error(0), WEFT_SUCCESS);
+    EXPECT_EQ(job.finished_error(1), WEFT_ERR_TRUNCATE);
+    EXPECT_EQ(job.finished_calls(1), 1);
+    EXPECT_EQ(job.counts().waiting_receives, 0u);
+}
+
+TEST(Engine, ADeadPeerEndsAllExecutions) {
+    Job job(3, 0);
+    char bytes[16] = {};
+    for (uint64_t sequence = 0; sequence < 2; sequence++)
+        for (int rank = 0; rank < 2; rank++) /* rank 2 does not come */
+            job.start(rank, star_algorithm, view_of(rank, 3, 4), bytes_between(bytes, rank ? bytes + 8 : nullptr),
+                      {0, sequence});
+    EXPECT_FALSE(job.finish());
+    EXPECT_EQ(job.finished_calls(0), 0);
+    job.engine(0).transport->failed_peer = [](const inter_transport *) { return 2; };
+    for (int round = 0; round < 3; round++)
+        inter_engine_progress(&job.engine(0));
+    EXPECT_EQ(job.engine(0).active, nullptr);
+    EXPECT_EQ(job.finished_calls(0), 2);
+    EXPECT_EQ(job.finished_error(0), WEFT_ERR_PROC_FAILED);
+    EXPECT_STREQ(weft_last_error(), "rank 0: process 2 died or is out of reach");
+    EXPECT_EQ(job.counts().waiting_messages, 0u);
+}
+
+TEST(Engine, AMessageThatCannotBeStartedIsAnError) {
+    Job job(2, 0);
+    char bytes[16] = {};
+    job.engine(0).transport->send = [](inter_transport *, int, uint64_t, const void *, size_t, inter_request *) {
+        return int(WEFT_ERR_TRANSPORT);
+    };
+    ASSERT_EQ(job.start(0, star_algorithm, view_of(0, 2, 4), bytes_between(bytes, nullptr)), WEFT_SUCCESS);
+    EXPECT_TRUE(job.executions(0)[0].done);
+    EXPECT_EQ(job.finished_calls(0), 1);
+    EXPECT_EQ(job.finished_error(0), WEFT_ERR_TRANSPORT);
+    EXPECT_EQ(job.engine(0).active, nullptr);
+}
+
+TEST(Engine, TemporaryMemoryThatOverflowsIsRefused) {
+    Job job(4, 0);
+    int calls = 0;
+    inter_view view = view_of(1, 4, SIZE_MAX / 4);
+    const inter_algorithm *algorithm = inter_algorithm_find(INTER_ALLREDUCE, "nbBDE");
+    inter_binding binding = bytes_between(&calls, &calls, 8);
+    binding.type = WEFT_UINT64_T;
+    binding.op = WEFT_SUM;
+    EXPECT_EQ(job.start(1, *algorithm, view, binding), WEFT_ERR_NOMEM);
+    EXPECT_EQ(job.finished_calls(1), 0);
+    EXPECT_EQ(job.counts().messages, 0u);
+    EXPECT_NE(strstr(weft_last_error(), "allreduce nbBDE"), nullptr) << weft_last_error();
+}

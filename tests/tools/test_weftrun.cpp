@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * weftrun: command line, what the ranks get, output, bindings, PMIx.
+ */
+#include "command.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sstream>
+
+namespace {
+
+bool contains(const std::string &text, const std::string &part) {
+    return text.find(part) != std::string::npos;
+}
+
+std::vector<std::string> sorted_lines(const std::string &text) {
+    std::istringstream stream(text);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(stream, line);)
+        lines.push_back(line);
+    std::sort(lines.begin(), lines.end());
+    return lines;
+}
+
+using Lines = std::vector<std::string>;
+
+} // namespace
+
+TEST(Weftrun, StartsOneProcessUnlessToldOtherwise) {
+    Result result = run(script({}, "echo rank $PMIX_RANK"));
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_EQ(result.out, "rank 0\n");
+    EXPECT_EQ(result.err, "");
+}
+
+TEST(Weftrun, NumbersTheProcesses) {
+    Result result = run(script({"-n", "5"}, "echo rank $PMIX_RANK"));
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_EQ(sorted_lines(result.out), (Lines{"rank 0", "rank 1", "rank 2", "rank 3", "rank 4"}));
+}
+
+TEST(Weftrun, ProgramsThatKnowNothingOfPmixRun) {
+    EXPECT_EQ(run({"-n", "3", "true"}).status, 0);
+    EXPECT_EQ(run({"-n", "2", "/bin/hostname"}).status, 0);
+}
+
+TEST(Weftrun, WhatFollowsTheProgramIsThePrograms) {
+    EXPECT_EQ(run({"-n", "1", "echo", "-n", "3", "--", "--help"}).out, "3 -- --help");
+    EXPECT_EQ(run({"-n1", "--", "echo", "a b", ""}).out, "a b \n");
+}
+
+TEST(Weftrun, HelpAndVersion) {
+    Result help = run({"--help"}), version = run({"--version"});
+    EXPECT_EQ(help.status, 0);
+    for (const char *option : {"-n", "-t", "-x", "--bind", "--report-bindings", "--tag-output", "--timeout"})
+        EXPECT_TRUE(contains(help.out, option)) << option;
+    EXPECT_EQ(version.status, 0);
+    EXPECT_TRUE(contains(version.out, "weftrun 0."));
+}
+
+struct Usage {
+    Lines arguments;
+    const char *named;
+};
+
+class WeftrunUsage : public testing::TestWithParam<Usage> {};
+
+TEST_P(WeftrunUsage, IsAnErrorThatNamesWhatIsWrong) {
+    Result result = run(GetParam().arguments);
+    EXPECT_EQ(result.status, 2);
+    EXPECT_EQ(result.out, "");
+    EXPECT_TRUE(contains(result.err, "weftrun: ")) << result.err;
+    EXPECT_TRUE(contains(result.err, GetParam().named)) << result.err;
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Wrong, WeftrunUsage,
+    testing::Values(Usage{{}, "which program"}, Usage{{"-n", "2"}, "which program"}, Usage{{"-n", "0", "true"}, "'0'"},
+                    Usage{{"-n", "-3", "true"}, "'-3'"}, Usage{{"-n", "2x", "true"}, "'2x'"},
+                    Usage{{"-n", "99999999999999999999", "true"}, "99999"}, Usage{{"-n", "", "true"}, "-n"},
+                    Usage{{"-t", "many", "true"}, "'many'"}, Usage{{"-n"}, "-n"}, Usage{{"--bind"}, "--bind"},
+                    Usage{{"--bind", "moon", "true"}, "'moon'"}, Usage{{"--timeout", "0", "true"}, "'0'"},
+                    Usage{{"--timeout", "nan", "true"}, "'nan'"}, Usage{{"--timeout", "5s", "true"}, "'5s'"},
+                    Usage{{"-x", "WEFTRUN_TEST_NOT_SET", "true"}, "WEFTRUN_TEST_NOT_SET"},
+                    Usage{{"-x", "=value", "true"}, "'=value'"}, Usage{{"-x", "", "true"}, "-x"},
+                    Usage{{"--nonsense", "true"}, "--nonsense"}, Usage{{"-q", "true"}, "'-q'"},
+                    Usage{{"--tag-output=yes", "true"}, "--tag-output"}));
+
+TEST(Weftrun, SaysThatTheProgramCannotBeRun) {
+    Result missing = run({"-n", "3", "./there-is-no-such-program"}), directory = run({"-n", "2", "/tmp"});
+    EXPECT_EQ(missing.status, 127);
+    EXPECT_TRUE(contains(missing.err, "cannot run './there-is-no-such-program': No such file")) << missing.err;
+    EXPECT_EQ(directory.status, 126);
+    EXPECT_TRUE(contains(directory.err, "cannot run '/tmp'")) << directory.err;
+}
+
+TEST(Weftrun, SetsVariables) {
+    setenv("WEFTRUN_TEST_INHERITED", "from outside", 1);
+    Result result = run(script({"-n", "2", "-x", "A=1", "-x", "B=x=y", "-x", "WEFTRUN_TEST_INHERITED", "-x", "EMPTY="},
+                               "echo \"$A $B $WEFTRUN_TEST_INHERITED ${EMPTY-unset}\""));
+    unsetenv("WEFTRUN_TEST_INHERITED");
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_EQ(sorted_lines(result.out), (Lines{"1 x=y from outside ", "1 x=y from outside "}));
+}
+
+TEST(Weftrun, SetsThreadsOnlyWhenAsked) {
+    const char *print = "echo ${OMP_NUM_THREADS-unset} ${WEFT_THREADS-unset}";
+    EXPECT_EQ(run(script({}, print)).out, "unset unset\n");
+    EXPECT_EQ(run(script({"-t", "3"}, print)).out, "3 3\n");
+    EXPECT_EQ(run(script({"-t", "3", "-x", "OMP_NUM_THREADS=2"}, print)).out, "2 3\n");
+}
+
+TEST(Weftrun, InputGoesToRankZero) {
+    Result result = run(script({"-n", "3"}, "sed \"s/^/$PMIX_RANK /\""), "one\ntwo\n");
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_EQ(result.out, "0 one\n0 two\n");
+}
+
+TEST(Weftrun, RunsWithoutStandardStreams) {
+    EXPECT_EQ(system(WEFTRUN " --tag-output -n 2 cat <&- >&- 2>&-"), 0);
+    EXPECT_EQ(system(WEFTRUN " -n 2 cat <&- >&- 2>&-"), 0);
+}
+
+TEST(Weftrun, HandsOnNoDescriptorsOfItsOwn) {
+    /* The shell's glob has a descriptor of its own, for the directory. */
+    Result result = run(
+        script({"-n", "3", "--tag-output"}, "cd /proc/$$/fd; for i in *; do [ $i -le 2 ] || readlink $i; done; true"));
+    EXPECT_EQ(result.status, 0) << result.err;
+    for (const std::string &line : sorted_lines(result.out))
+        EXPECT_TRUE(contains(line, "/proc/")) << line;
+}
+
+TEST(Weftrun, TagsEachLine) {
+    Result result = run(script({"-n", "3", "--tag-output"}, "echo a; echo; printf c; echo wrong >&2"));
+    EXPECT_EQ(result.status, 0);
+    EXPECT_EQ(sorted_lines(result.out),
+              (Lines{"[0] ", "[0] a", "[0] c", "[1] ", "[1] a", "[1] c", "[2] ", "[2] a", "[2] c"}));
+    EXPECT_EQ(sorted_lines(result.err), (Lines{"[0] wrong", "[1] wrong", "[2] wrong"}));
+}
+
+TEST(Weftrun, TagsALineWhenItIsCompleteNotAtTheEnd) {
+    Weftrun job(script({"--tag-output"}, "echo first; sleep 100"));
+    EXPECT_TRUE(job.wait_for_output("[0] first\n"));
+    job.signal(SIGTERM);
+    EXPECT_EQ(job.wait(), 128 + SIGTERM);
+}
+
+TEST(Weftrun, LosesNothingOfMuchOutput) {
+    Result result = run(script({"-n", "2", "--tag-output"}, "seq 200000"));
+    std::istringstream stream(result.out);
+    long next[2] = {1, 1}, rank, number;
+    char left, right;
+    while (stream >> left >> rank >> right >> number) {
+        ASSERT_TRUE(left == '[' && right == ']' && (rank == 0 || rank == 1));
+        ASSERT_EQ(number, next[rank]++);
+    }
+    EXPECT_EQ(next[0], 200001);
+    EXPECT_EQ(next[1], 200001);
+}
+
+TEST(Weftrun, CutsALineThatIsTooLong) {
+    std::string line(200000, 'x'), got;
+    Result result = run({"--tag-output", "cat"}, line + "\nend\n");
+    std::istringstream stream(result.out);
+    for (std::string piece; std::getline(stream, piece);) {
+        ASSERT_EQ(piece.substr(0, 4), "[0] ");
+        got += piece.substr(4);
+    }
+    EXPECT_EQ(got, line + "end");
+}
+
+/* Bindings. Each rank prints the cores that it may use. */
+
+static const char print_cores[] = "sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status";
+
+static int own_cores() {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+TEST(WeftrunBinding, EachProcessGetsItsShareOfTheCores) {
+    if (own_cores() < 2)
+        GTEST_SKIP() << "needs 2 cores";
+    Lines cores = sorted_lines(run(script({"-n", "2"}, print_cores)).out);
+    ASSERT_EQ(cores.size(), 2u);
+    EXPECT_NE(cores[0], cores[1]);
+}
+
+TEST(WeftrunBinding, NoneWhenThereAreMoreThreadsThanCores) {
+    std::string all = run(script({"--bind", "none"}, print_cores)).out;
+    std::string many = std::to_string(own_cores() + 1);
+    EXPECT_EQ(run(script({"-t", many}, print_cores)).out, all);
+    Lines each = sorted_lines(run(script({"-n", many}, print_cores)).out);
+    EXPECT_EQ(std::count(each.begin(), each.end(), sorted_lines(all)[0]), own_cores() + 1);
+}
+
+TEST(WeftrunBinding, StaysWithinItsOwnCores) {
+    cpu_set_t all, first;
+    ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
+    int core = 0;
+    while (!CPU_ISSET(core, &all))
+        core++;
+    CPU_ZERO(&first);
+    CPU_SET(core, &first);
+    ASSERT_EQ(sched_setaffinity(0, sizeof(first), &first), 0);
+    for (const char *where : {"auto", "none", "core", "numa", "package"}) {
+        Result result = run(script({"-n", "2", "--bind", where}, print_cores));
+        EXPECT_EQ(sorted_lines(result.out), (Lines(2, std::to_string(core)))) << where << result.err;
+    }
+    sched_setaffinity(0, sizeof(all), &all);
+}
+
+TEST(WeftrunBinding, CoreGoesRoundWhenThereAreTooFew) {
+    int cores = own_cores();
+    Lines lines = sorted_lines(run(script({"-n", std::to_string(2 * cores), "--bind", "core"}, print_cores)).out);
+    lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+    EXPECT_LE(lines.size(), static_cast<size_t>(cores));
+    EXPECT_GE(lines.size(), 1u);
+}
+
+TEST(WeftrunBinding, ReportShowsRanksAndWarnsOfSharedCores) {
+    std::string many = std::to_string(own_cores() + 1);
+    Result alone = run({"-n", "1", "-t", "1", "--report-bindings", "true"});
+    Result shared = run({"-n", "2", "-t", many, "--report-bindings", "true"});
+    EXPECT_TRUE(contains(alone.err, "rank") && contains(alone.err, "pid") && contains(alone.err, "cores")) << alone.err;
+    EXPECT_FALSE(contains(alone.err, "warning")) << alone.err;
+    EXPECT_TRUE(contains(shared.err, "warning")) << shared.err;
+    EXPECT_EQ(sorted_lines(shared.err).size(), 4u) << shared.err;
+}
+
+/* PMIx clients. */
+
+TEST(WeftrunPmix, ClientsExchangeData) {
+    for (const char *n : {"1", "2", "3", "7", "13"})
+        EXPECT_EQ(run({"-n", n, CLIENT, "fence"}).status, 0) << n;
+}
+
+TEST(WeftrunPmix, SixtyFourClients) {
+    EXPECT_EQ(run({"-n", "64", CLIENT, "fence"}).status, 0);
+}
+
+TEST(WeftrunPmix, AProcessThatForgetsToFinalizeFailsTheJob) {
+    Result result = run({"-n", "3", CLIENT, "forget"});
+    EXPECT_EQ(result.status, 1);
+    EXPECT_TRUE(contains(result.err, "rank 1 (pid ") && contains(result.err, "weft_finalize")) << result.err;
+}
+
+TEST(WeftrunPmix, AbortEndsTheJob) {
+    Result result = run({"-n", "3", CLIENT, "abort"});
+    EXPECT_EQ(result.status, 42);
+    EXPECT_TRUE(contains(result.err, "rank 1 (pid ") && contains(result.err, "the sky fell")) << result.err;
+}
+
+TEST(WeftrunPmix, AJobWithinAJob) {
+    EXPECT_EQ(run({"-n", "2", WEFTRUN, "-n", "3", CLIENT, "fence"}).status, 0);
+}

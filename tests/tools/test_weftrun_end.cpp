@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * weftrun: how jobs end, and that nothing is left of them: run() checks that no process and no directory is.
+ */
+#include "command.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <sys/shm.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace {
+
+bool contains(const std::string &text, const std::string &part) {
+    return text.find(part) != std::string::npos;
+}
+
+/* Ranks that wait for ever, with a child each in a session of its own, that says when it is there. */
+const char forever[] = "setsid sh -c 'echo up; sleep 1000; true' & sleep 1000; true";
+
+int parent_of(pid_t pid) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    std::string number, name, state;
+    int parent = -1;
+    file >> number >> name >> state >> parent;
+    return parent;
+}
+
+} // namespace
+
+TEST(WeftrunEnd, StatusIsThatOfTheFirstToFail) {
+    Result result = run(script({"-n", "3"}, "[ $PMIX_RANK = 1 ] && exit 7; trap 'exit 9' TERM; sleep 1000 & wait"));
+    EXPECT_EQ(result.status, 7);
+    EXPECT_TRUE(contains(result.err, "rank 1 (pid ") && contains(result.err, "exited with status 7")) << result.err;
+    EXPECT_FALSE(contains(result.err, "rank 0") || contains(result.err, "rank 2")) << result.err;
+}
+
+TEST(WeftrunEnd, StatusOfAKilledRankIs128PlusSignal) {
+    for (int number : {SIGKILL, SIGSEGV, SIGABRT}) {
+        Result result = run(script({"-n", "3"}, "ulimit -c 0; [ $PMIX_RANK = 2 ] && kill -" + std::to_string(number) +
+                                                    " $$; sleep 1000"));
+        EXPECT_EQ(result.status, 128 + number);
+        EXPECT_TRUE(
+            contains(result.err, "rank 2 (pid ") &&
+            contains(result.err, "was killed by signal " + std::to_string(number) + " (" + strsignal(number) + ")"))
+            << result.err;
+    }
+}
+
+TEST(WeftrunEnd, ARankThatIgnoresSigtermIsKilled) {
+    Result result =
+        run(script({"-n", "2"}, "trap '' TERM INT; [ $PMIX_RANK = 1 ] && exit 3; while :; do sleep 1; done"));
+    EXPECT_EQ(result.status, 3) << result.err;
+}
+
+TEST(WeftrunEnd, AStoppedRankIsEnded) {
+    Result result = run(script({"-n", "2"}, "[ $PMIX_RANK = 0 ] && kill -STOP $$; sleep 0.3; exit 4"));
+    EXPECT_EQ(result.status, 4) << result.err;
+}
+
+TEST(WeftrunEnd, ARankThatEndsWellLetsTheOthersWork) {
+    Result result = run(script({"-n", "2"}, "[ $PMIX_RANK = 1 ] && exit 0; sleep 0.3; echo done"));
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_EQ(result.out, "done\n");
+}
+
+TEST(WeftrunEnd, ProcessesThatRanksLeaveBehindAreEnded) {
+    Result result =
+        run(script({"-n", "2"}, "setsid sh -c \"trap '' TERM; sleep 1000; true\" & sleep 1000 & sleep 0.1; exit 0"));
+    EXPECT_EQ(result.status, 0) << result.err; /* run() looks for them */
+}
+
+TEST(WeftrunEnd, TimeOutTellsWhoStillRan) {
+    Result result = run(script({"-n", "3", "--timeout", "0.5"}, "[ $PMIX_RANK = 1 ] && exit 0; sleep 1000"));
+    EXPECT_EQ(result.status, 124);
+    EXPECT_TRUE(contains(result.err, "time-out after 0.5 s; 2 of 3 ranks still ran: 0 (pid ")) << result.err;
+    EXPECT_TRUE(contains(result.err, " 2 (pid ") && !contains(result.err, " 1 (pid ")) << result.err;
+}
+
+TEST(WeftrunEnd, NoTimeOutForAJobThatIsInTime) {
+    EXPECT_EQ(run({"-n", "2", "--timeout", "600", "true"}).status, 0);
+}
+
+class WeftrunSignal : public testing::TestWithParam<int> {};
+
+TEST_P(WeftrunSignal, EndsEveryProcess) {
+    Weftrun job(script({"-n", "3"}, forever));
+    ASSERT_TRUE(job.wait_for_output("up", 3)) << job.err();
+    job.signal(GetParam());
+    EXPECT_EQ(job.wait(), 128 + GetParam());
+    EXPECT_TRUE(contains(job.err(), "signal " + std::to_string(GetParam()))) << job.err();
+    EXPECT_TRUE(job.all_gone());
+    EXPECT_TRUE(job.clean());
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, WeftrunSignal, testing::Values(SIGINT, SIGTERM, SIGHUP, SIGQUIT));
+
+TEST(WeftrunEnd, ASecondSignalDoesNotWait) {
+    Weftrun job(script({"-n", "2"}, "trap '' TERM; echo up; while :; do sleep 1; done"));
+    ASSERT_TRUE(job.wait_for_output("up", 2));
+    job.signal(SIGINT);
+    job.signal(SIGTERM);
+    EXPECT_EQ(job.wait(), 128 + SIGINT);
+    EXPECT_TRUE(job.all_gone());
+}
+
+TEST(WeftrunEnd, UserSignalsReachTheRanks) {
+    Weftrun job(script({"-n", "2"}, "trap 'exit 5' USR1; echo up; while :; do sleep 0.05; done"));
+    ASSERT_TRUE(job.wait_for_output("up", 2));
+    job.signal(SIGUSR1);
+    EXPECT_EQ(job.wait(), 5) << job.err();
+}
+
+TEST(WeftrunEnd, KillingWeftrunEndsTheJob) {
+    Weftrun job(script({"-n", "3"}, forever));
+    ASSERT_TRUE(job.wait_for_output("up", 3));
+    job.signal(SIGKILL);
+    EXPECT_EQ(job.wait(), 1000 + SIGKILL);
+    EXPECT_TRUE(job.all_gone());
+    EXPECT_TRUE(job.clean());
+}
+
+/* weftrun's own second process: the child of the one that was started and the parent of the ranks. */
+static pid_t job_process(const Weftrun &job) {
+    for (pid_t pid : job.processes())
+        if (parent_of(pid) == job.pid())
+            return pid;
+    return -1;
+}
+
+TEST(WeftrunEnd, KillingItsSecondProcessEndsTheJobToo) {
+    Weftrun job(script({"-n", "3"}, forever));
+    ASSERT_TRUE(job.wait_for_output("up", 3));
+    pid_t second = job_process(job);
+    ASSERT_GT(second, 0);
+    kill(second, SIGKILL);
+    EXPECT_EQ(job.wait(), 128 + SIGKILL);
+    EXPECT_TRUE(contains(job.err(), "killed by signal 9")) << job.err();
+    EXPECT_TRUE(job.all_gone());
+    EXPECT_TRUE(job.clean());
+}
+
+TEST(WeftrunEnd, TheNextStartSweepsWhatADoubleKillLeft) {
+    Weftrun job(script({"-n", "2"}, "echo up; sleep 1000; true"));
+    ASSERT_TRUE(job.wait_for_output("up", 2));
+    pid_t second = job_process(job);
+    ASSERT_GT(second, 0);
+    kill(job.pid(), SIGSTOP); /* so that neither can act on the other's end */
+    kill(second, SIGKILL);
+    job.signal(SIGKILL);
+    EXPECT_EQ(job.wait(), 1000 + SIGKILL);
+    std::string left = job.directory() + "/weftrun-" + std::to_string(geteuid()) + "-" + std::to_string(job.pid());
+    struct stat info;
+    EXPECT_EQ(stat(left.c_str(), &info), 0) << "the test's premise";
+    std::string inner = "XDG_RUNTIME_DIR=" + job.directory() + " " WEFTRUN " true";
+    EXPECT_EQ(system(inner.c_str()), 0);
+    EXPECT_TRUE(job.clean());
+}
+
+TEST(WeftrunEnd, TheSweepLeavesTheLivingAlone) {
+    Weftrun job({"-n", "2", "/bin/sh", "-c", "echo up; read line; " CLIENT " fence"}, "");
+    ASSERT_TRUE(job.wait_for_output("up", 2));
+    std::string other = "XDG_RUNTIME_DIR=" + job.directory() + " " WEFTRUN " -n 2 " CLIENT " fence";
+    EXPECT_EQ(system(other.c_str()), 0);
+    EXPECT_EQ(job.wait(), 0) << job.err();
+}
+
+TEST(WeftrunEnd, RemovesTheSharedMemoryOfKilledRanks) {
+    if (access("/dev/shm", W_OK) != 0)
+        GTEST_SKIP() << "needs /dev/shm";
+    std::string mine = "/dev/shm/ucx_shm_posix_weftruntest" + std::to_string(getpid()), open_one = mine + "open";
+    Weftrun job(script({"-n", "2"}, "[ $PMIX_RANK = 0 ] || sleep 1000; echo x > " + mine + "; echo x > " + open_one +
+                                        "; echo up; sleep 0.5; kill -9 $$"));
+    ASSERT_TRUE(job.wait_for_output("up"));
+    int fd = open(open_one.c_str(), O_RDWR); /* as a process of another job would have it */
+    ASSERT_GE(fd, 0);
+    EXPECT_EQ(job.wait(), 128 + SIGKILL);
+    EXPECT_NE(access(mine.c_str(), F_OK), 0);
+    EXPECT_EQ(access(open_one.c_str(), F_OK), 0);
+    close(fd);
+    unlink(open_one.c_str());
+}
+
+TEST(WeftrunEnd, RemovesTheSegmentsOfKilledRanks) {
+    int foreign = shmget(IPC_PRIVATE, 4096, 0600);
+    Result result = run({"-n", "2", CLIENT, "segment"});
+    EXPECT_EQ(result.status, 128 + SIGKILL) << result.err;
+    struct shmid_ds info;
+    int id = std::atoi(result.out.c_str());
+    EXPECT_EQ(shmctl(id, IPC_STAT, &info), -1) << id;
+    EXPECT_EQ(shmctl(foreign, IPC_STAT, &info), 0);
+    shmctl(foreign, IPC_RMID, nullptr);
+}

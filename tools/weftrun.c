@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * The front: reads the command line, starts the job as its child, hands signals on and returns the job's status.
+ * It stays out of the job's way so that somebody is left to clean up when the job itself is killed.
+ */
+#include "weftrun.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What the job learns of: see weftrun_job.c. SIGPIPE and SIGTTOU are blocked only, so that writing fails instead. */
+static void fill_signals(sigset_t *handled, sigset_t *blocked) {
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
+    sigemptyset(handled);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+        sigaddset(handled, numbers[i]);
+    *blocked = *handled;
+    sigaddset(blocked, SIGPIPE);
+    sigaddset(blocked, SIGTTOU);
+}
+
+static _Noreturn void be_job(const weftrun_options *options, const char *session, pid_t front, const sigset_t *handled,
+                             const sigset_t *inherited_mask) {
+    setpgid(0, 0); /* the terminal's signals come through the front, once */
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    int signals = signalfd(-1, handled, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (signals < 0)
+        weftrun_say("cannot wait for signals: %s", strerror(errno));
+    if (signals < 0 || getppid() != front) {
+        weftrun_session_remove(session);
+        exit(WEFTRUN_EXIT_ERROR);
+    }
+    exit(weftrun_job(options, session, signals, inherited_mask));
+}
+
+/* Waits for the job and hands on what comes meanwhile. Returns the job's wait status. */
+static int attend(pid_t job, const sigset_t *handled) {
+    for (int status;;) {
+        int signal = sigwaitinfo(handled, NULL);
+        if (signal == SIGCHLD) {
+            for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
+                if (pid == job)
+                    return status;
+        } else if (signal > 0) {
+            kill(job, signal);
+            if (signal == SIGTSTP)
+                raise(SIGSTOP); /* the shell's job control acts on the front */
+        }
+    }
+}
+
+/* What is opened later must not become somebody's standard stream when weftrun was started without one. */
+static void fill_standard_streams(void) {
+    int fd;
+    while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd <= STDERR_FILENO)
+        continue;
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
+int main(int argc, char **argv) {
+    fill_standard_streams();
+    weftrun_options options;
+    int status = weftrun_options_read(&options, argc, argv);
+    if (status >= 0)
+        return status;
+    /* Before libpmix starts its threads, which inherit the mask. */
+    sigset_t handled, blocked, inherited_mask;
+    fill_signals(&handled, &blocked);
+    sigprocmask(SIG_BLOCK, &blocked, &inherited_mask);
+    char session[256];
+    time_t began = time(NULL);
+    if (!weftrun_session_open(session, sizeof(session)))
+        return WEFTRUN_EXIT_ERROR;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    pid_t front = getpid(), job = fork();
+    if (job == 0)
+        be_job(&options, session, front, &handled, &inherited_mask);
+    if (job < 0) {
+        weftrun_say("cannot start: %s", strerror(errno));
+        weftrun_session_remove(session);
+        return WEFTRUN_EXIT_ERROR;
+    }
+    status = attend(job, &handled);
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    weftrun_say("its own process (pid %ld) was killed by signal %d (%s); the job ends", (long)job, WTERMSIG(status),
+                strsignal(WTERMSIG(status)));
+    weftrun_processes_end_orphans();
+    weftrun_session_remove_shared_memory(NULL, 0, began);
+    weftrun_session_remove(session);
+    return 128 + WTERMSIG(status);
+}

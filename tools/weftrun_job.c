@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * The job: starts server and ranks, waits, and ends everything when a rank fails, a signal comes or time runs out.
+ *
+ * The first reason to end the job decides its exit status and is the one that is told; what the ranks do after that
+ * (most are killed) is a consequence.
+ */
+#include "weftrun.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const double GRACE_S = 1.0; /* between SIGTERM and SIGKILL */
+
+struct job {
+    const weftrun_options *options;
+    weftrun_processes processes;
+    weftrun_binding binding;
+    weftrun_output *output; /* NULL without --tag-output */
+    int signals;
+    int status;
+    bool ending;
+    double time_limit_s, kill_s; /* on now_s()'s clock; 0: none */
+};
+
+static double now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* Asks every rank to end. */
+static void end(struct job *job, int status) {
+    job->ending = true;
+    job->status = status;
+    job->kill_s = now_s() + GRACE_S;
+    weftrun_processes_signal(&job->processes, SIGTERM);
+    weftrun_processes_signal(&job->processes, SIGCONT); /* a stopped process ends only when it goes on */
+}
+
+static void kill_now(struct job *job) {
+    job->kill_s = 0;
+    weftrun_processes_signal(&job->processes, SIGKILL);
+}
+
+/* How a rank ended, from its wait status. Called for the one that counts. */
+static void judge(struct job *job, int rank, int wait_status) {
+    long pid = job->processes.pids[rank];
+    int exec_error;
+    if (WIFSIGNALED(wait_status)) {
+        int signal = WTERMSIG(wait_status);
+        weftrun_say("rank %d (pid %ld) was killed by signal %d (%s)", rank, pid, signal, strsignal(signal));
+        end(job, 128 + signal);
+    } else if (read(job->processes.error_fd, &exec_error, sizeof(exec_error)) == sizeof(exec_error)) {
+        weftrun_say("cannot run '%s': %s", job->options->program[0], strerror(exec_error));
+        end(job, exec_error == ENOENT ? WEFTRUN_EXIT_NOT_FOUND : WEFTRUN_EXIT_CANNOT_RUN);
+    } else if (WEXITSTATUS(wait_status) != 0) {
+        weftrun_say("rank %d (pid %ld) exited with status %d", rank, pid, WEXITSTATUS(wait_status));
+        end(job, WEXITSTATUS(wait_status));
+    } else {
+        weftrun_say(
+            "rank %d (pid %ld) exited with status 0 but without weft_finalize; the others could wait for it forever",
+            rank, pid);
+        end(job, WEFTRUN_EXIT_ERROR);
+    }
+}
+
+static void look_at_abort(struct job *job) {
+    int status;
+    const char *message;
+    int rank = weftrun_server_aborted(&status, &message);
+    if (rank < 0 || job->ending)
+        return;
+    weftrun_say("rank %d (pid %ld) called PMIx_Abort with status %d%s%s", rank, (long)job->processes.pids[rank], status,
+                *message ? ": " : "", message);
+    end(job, (status & 255) != 0 ? status & 255 : WEFTRUN_EXIT_ERROR);
+}
+
+/*
+ * Takes all that have ended. Several may have since the last look, and their order is not known: one that was killed by
+ * a signal is then more likely the cause than one that exited.
+ */
+static void look_at_ended(struct job *job) {
+    int failed = -1, failed_status = 0, status;
+    for (int rank; (rank = weftrun_processes_reap(&job->processes, &status)) != -1;) {
+        if (rank < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !weftrun_server_connected(rank)))
+            continue;
+        if (failed < 0 || (WIFSIGNALED(status) && !WIFSIGNALED(failed_status))) {
+            failed = rank;
+            failed_status = status;
+        }
+    }
+    look_at_abort(job); /* before the exit that follows it */
+    if (failed >= 0 && !job->ending)
+        judge(job, failed, failed_status);
+}
+
+static void look_at_signals(struct job *job) {
+    struct signalfd_siginfo info;
+    bool child = false;
+    while (read(job->signals, &info, sizeof(info)) == sizeof(info)) {
+        int signal = (int)info.ssi_signo;
+        if (signal == SIGCHLD) {
+            child = true;
+        } else if (signal == SIGUSR1 || signal == SIGUSR2 || signal == SIGCONT) {
+            weftrun_processes_signal(&job->processes, signal);
+        } else if (signal == SIGTSTP) {
+            weftrun_processes_signal(&job->processes, SIGSTOP);
+        } else if (!job->ending) {
+            weftrun_say("ended by signal %d (%s)", signal, strsignal(signal));
+            end(job, 128 + signal);
+        } else {
+            kill_now(job);
+        }
+    }
+    if (child)
+        look_at_ended(job);
+}
+
+static void time_out(struct job *job) {
+    char ranks[512];
+    size_t used = 0;
+    for (int rank = 0; rank < job->processes.count && used < sizeof(ranks) - 48; rank++)
+        if (!job->processes.ended[rank])
+            used += (size_t)snprintf(ranks + used, sizeof(ranks) - used, "%s%d (pid %ld)", used ? ", " : "", rank,
+                                     (long)job->processes.pids[rank]);
+    weftrun_say("time-out after %g s; %d of %d ranks still ran: %s%s", job->options->timeout_s, job->processes.running,
+                job->processes.count, ranks, used < sizeof(ranks) - 48 ? "" : ", …");
+    end(job, WEFTRUN_EXIT_TIMEOUT);
+}
+
+/* Handles the limits that have passed and returns how long poll may sleep, in ms. */
+static int look_at_clock(struct job *job) {
+    double now = now_s();
+    if (!job->ending && job->time_limit_s > 0 && now >= job->time_limit_s)
+        time_out(job);
+    if (job->kill_s > 0 && now >= job->kill_s)
+        kill_now(job);
+    double next = job->ending ? job->kill_s : job->time_limit_s;
+    double left_ms = (next - now_s()) * 1e3 + 1;
+    return next <= 0 ? -1 : left_ms < 0 ? 0 : left_ms > 1e6 ? 1000000 : (int)left_ms;
+}
+
+/* fds: room for 2 + what the output needs. */
+static void supervise(struct job *job, struct pollfd *fds) {
+    while (job->processes.running > 0) {
+        fds[0] = (struct pollfd){.fd = job->signals, .events = POLLIN};
+        fds[1] = (struct pollfd){.fd = job->ending ? -1 : weftrun_server_abort_fd(), .events = POLLIN};
+        size_t count = job->output ? weftrun_output_poll(job->output, fds + 2) : 0;
+        int wait_ms = look_at_clock(job);
+        if (poll(fds, 2 + count, wait_ms) <= 0)
+            continue;
+        if (job->output)
+            weftrun_output_move(job->output, fds + 2, count);
+        if (fds[1].revents)
+            look_at_abort(job);
+        if (fds[0].revents)
+            look_at_signals(job);
+    }
+}
+
+/* Writes what the ranks printed before they ended, as long as nobody interrupts. */
+static void drain(struct job *job, struct pollfd *fds) {
+    for (size_t count; job->output && (count = weftrun_output_poll(job->output, fds + 1)) > 0;) {
+        fds[0] = (struct pollfd){.fd = job->signals, .events = POLLIN};
+        if (poll(fds, 1 + count, -1) <= 0)
+            continue;
+        weftrun_output_move(job->output, fds + 1, count);
+        struct signalfd_siginfo info;
+        while (fds[0].revents && read(job->signals, &info, sizeof(info)) == sizeof(info))
+            if (info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP ||
+                info.ssi_signo == SIGQUIT)
+                return;
+    }
+}
+
+static bool start(struct job *job, const char *session, const sigset_t *inherited_mask) {
+    const weftrun_options *options = job->options;
+    if (!weftrun_binding_make(&job->binding, options) || !weftrun_server_start(session, options->processes) ||
+        (options->tag_output && !(job->output = weftrun_output_open(options->processes))))
+        return false;
+    if (options->timeout_s > 0)
+        job->time_limit_s = now_s() + options->timeout_s;
+    if (!weftrun_processes_start(&job->processes, options, &job->binding, job->output, inherited_mask))
+        end(job, WEFTRUN_EXIT_ERROR); /* it said why; what was started ends in supervise() */
+    else if (options->report_bindings)
+        weftrun_binding_report(&job->binding, options, job->processes.pids);
+    return true;
+}
+
+int weftrun_job(const weftrun_options *options, const char *session, int signals, const sigset_t *inherited_mask) {
+    struct job job = {.options = options, .signals = signals, .processes.error_fd = -1};
+    time_t began = time(NULL);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    struct pollfd *fds = calloc((size_t)options->processes * 2 + 4, sizeof(*fds));
+    if (!fds || !start(&job, session, inherited_mask)) {
+        job.status = WEFTRUN_EXIT_ERROR;
+    } else {
+        supervise(&job, fds);
+        weftrun_processes_end_orphans();
+        drain(&job, fds);
+        weftrun_session_remove_shared_memory(job.processes.pids, job.processes.count, began);
+        weftrun_server_stop();
+    }
+    weftrun_session_remove(session);
+    weftrun_output_close(job.output);
+    weftrun_binding_free(&job.binding);
+    weftrun_processes_free(&job.processes);
+    free(fds);
+    return job.status;
+}

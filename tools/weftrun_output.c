@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * --tag-output: reads what the ranks print from pipes and writes it line by line with "[rank] " in front.
+ *
+ * Nothing here may block, or a reader that stopped (a pager) would keep weftrun from its signals and its time limit. So
+ * a stream is written only when poll() says that it takes data, and while lines wait for it, its ranks' pipes are not
+ * read.
+ */
+#include "weftrun.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LINE_BYTES = 64 << 10 }; /* a longer line is cut in pieces */
+
+struct sink {
+    int fd;
+    char *text; /* lines that wait: [begin, end) */
+    size_t begin, end, bytes;
+};
+
+struct source {
+    int fd; /* -1: ended */
+    size_t used;
+    char *line; /* LINE_BYTES */
+};
+
+struct weftrun_output {
+    int processes;
+    struct sink sinks[2];
+    struct source sources[]; /* rank * 2 + (stream - 1) */
+};
+
+weftrun_output *weftrun_output_open(int processes) {
+    size_t sources = (size_t)processes * 2;
+    weftrun_output *output = calloc(1, sizeof(*output) + sources * sizeof(*output->sources));
+    if (!output) {
+        weftrun_say("no memory for --tag-output");
+        return NULL;
+    }
+    output->processes = processes;
+    for (int stream = 0; stream < 2; stream++)
+        output->sinks[stream].fd = stream + STDOUT_FILENO;
+    for (size_t i = 0; i < sources; i++)
+        output->sources[i].fd = -1;
+    return output;
+}
+
+int weftrun_output_pipe(weftrun_output *output, int rank, int stream) {
+    struct source *source = &output->sources[rank * 2 + stream - 1];
+    int ends[2];
+    if (!(source->line = malloc(LINE_BYTES)) || pipe2(ends, O_CLOEXEC) != 0) {
+        weftrun_say("cannot make a pipe for the output of rank %d: %s", rank, strerror(errno));
+        return -1;
+    }
+    fcntl(ends[0], F_SETFL, O_NONBLOCK); /* our end only */
+    source->fd = ends[0];
+    return ends[1];
+}
+
+size_t weftrun_output_poll_max(const weftrun_output *output) {
+    return (size_t)output->processes * 2 + 2;
+}
+
+size_t weftrun_output_poll(weftrun_output *output, struct pollfd *fds) {
+    size_t count = 0;
+    for (int stream = 0; stream < 2; stream++) {
+        struct sink *sink = &output->sinks[stream];
+        if (sink->begin < sink->end) {
+            fds[count++] = (struct pollfd){.fd = sink->fd, .events = POLLOUT};
+            continue;
+        }
+        for (int rank = 0; rank < output->processes; rank++)
+            if (output->sources[rank * 2 + stream].fd >= 0)
+                fds[count++] = (struct pollfd){.fd = output->sources[rank * 2 + stream].fd, .events = POLLIN};
+    }
+    return count;
+}
+
+static void put(struct sink *sink, const char *text, size_t bytes) {
+    if (sink->bytes - sink->end < bytes) {
+        size_t grown = (sink->end + bytes) * 2;
+        char *moved = realloc(sink->text, grown);
+        if (!moved)
+            return; /* a line is lost rather than the job */
+        sink->text = moved;
+        sink->bytes = grown;
+    }
+    memcpy(sink->text + sink->end, text, bytes);
+    sink->end += bytes;
+}
+
+static void put_line(struct sink *sink, int rank, const char *line, size_t bytes) {
+    char tag[24];
+    put(sink, tag, (size_t)snprintf(tag, sizeof(tag), "[%d] ", rank));
+    put(sink, line, bytes);
+    put(sink, "\n", 1);
+}
+
+static void end_source(struct source *source) {
+    close(source->fd);
+    source->fd = -1;
+}
+
+static void read_source(struct source *source, struct sink *sink, int rank) {
+    ssize_t bytes = read(source->fd, source->line + source->used, LINE_BYTES - source->used);
+    if (bytes < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (bytes > 0)
+        source->used += (size_t)bytes;
+    char *begin = source->line, *end = source->line + source->used;
+    for (char *newline; (newline = memchr(begin, '\n', (size_t)(end - begin))); begin = newline + 1)
+        put_line(sink, rank, begin, (size_t)(newline - begin));
+    bool whole = begin == source->line && source->used == LINE_BYTES;
+    if (begin < end && (bytes <= 0 || whole)) {
+        put_line(sink, rank, begin, (size_t)(end - begin));
+        begin = end;
+    }
+    source->used = (size_t)(end - begin);
+    memmove(source->line, begin, source->used);
+    if (bytes <= 0)
+        end_source(source);
+}
+
+static void write_sink(weftrun_output *output, int stream) {
+    struct sink *sink = &output->sinks[stream];
+    size_t bytes = sink->end - sink->begin;
+    /* A pipe that poll() calls writable takes PIPE_BUF bytes without blocking. */
+    ssize_t written = write(sink->fd, sink->text + sink->begin, bytes < PIPE_BUF ? bytes : PIPE_BUF);
+    if (written > 0) {
+        sink->begin += (size_t)written;
+    } else if (written < 0 && errno != EAGAIN && errno != EINTR) {
+        /* Nobody reads any more: the ranks find their pipes closed, as they would without --tag-output. */
+        sink->begin = sink->end;
+        for (int rank = 0; rank < output->processes; rank++)
+            if (output->sources[rank * 2 + stream].fd >= 0)
+                end_source(&output->sources[rank * 2 + stream]);
+    }
+    if (sink->begin == sink->end)
+        sink->begin = sink->end = 0;
+}
+
+void weftrun_output_move(weftrun_output *output, const struct pollfd *fds, size_t count) {
+    size_t next = 0; /* walks fds in the order in which weftrun_output_poll filled it */
+    for (int stream = 0; stream < 2; stream++) {
+        struct sink *sink = &output->sinks[stream];
+        if (sink->begin < sink->end) {
+            if (next < count && fds[next++].revents)
+                write_sink(output, stream);
+            continue;
+        }
+        for (int rank = 0; rank < output->processes; rank++) {
+            struct source *source = &output->sources[rank * 2 + stream];
+            if (source->fd >= 0 && next < count && fds[next++].revents)
+                read_source(source, sink, rank);
+        }
+    }
+}
+
+void weftrun_output_close(weftrun_output *output) {
+    if (!output)
+        return;
+    for (int i = 0; i < output->processes * 2; i++) {
+        if (output->sources[i].fd >= 0)
+            end_source(&output->sources[i]);
+        free(output->sources[i].line);
+    }
+    free(output->sinks[0].text);
+    free(output->sinks[1].text);
+    free(output);
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * The ranks as processes: fork and exec, reaping, signals, and the end of what they leave behind.
+ *
+ * Each rank leads a session of its own: a signal to its group reaches its own children too, the terminal's signals
+ * reach only weftrun, and rank 0 may read the terminal.
+ */
+#include "weftrun.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What the new process needs to know; all of it is made before the fork, because libpmix has threads that may hold
+ * locks. */
+struct start {
+    char **program, **environment;
+    const sigset_t *mask;
+    const cpu_set_t *set; /* NULL: not bound */
+    size_t set_bytes;
+    int input, output, error; /* -1: inherited */
+    int error_fd;
+    pid_t parent;
+    struct rlimit files; /* as weftrun found it */
+};
+
+static _Noreturn void become(const struct start *start) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != start->parent)
+        _exit(WEFTRUN_EXIT_ERROR); /* it died before the line above */
+    setsid();
+    if ((start->set && sched_setaffinity(0, start->set_bytes, start->set) != 0) ||
+        (start->input >= 0 && dup2(start->input, STDIN_FILENO) < 0) ||
+        (start->output >= 0 && dup2(start->output, STDOUT_FILENO) < 0) ||
+        (start->error >= 0 && dup2(start->error, STDERR_FILENO) < 0) || setrlimit(RLIMIT_NOFILE, &start->files) != 0 ||
+        sigprocmask(SIG_SETMASK, start->mask, NULL) != 0 ||
+        execvpe(start->program[0], start->program, start->environment) != 0) {
+        int code = errno;
+        ssize_t written = write(start->error_fd, &code, sizeof(code));
+        (void)written;
+    }
+    _exit(WEFTRUN_EXIT_NOT_FOUND);
+}
+
+/* weftrun has a connection and perhaps two pipes a rank. The usual soft limit is low for the sake of programs with select(). */
+static void raise_file_limit(struct rlimit *before) {
+    getrlimit(RLIMIT_NOFILE, before);
+    struct rlimit raised = {before->rlim_max, before->rlim_max};
+    setrlimit(RLIMIT_NOFILE, &raised);
+}
+
+static bool start_rank(weftrun_processes *processes, int rank, struct start *start, weftrun_output *output) {
+    start->output = output ? weftrun_output_pipe(output, rank, STDOUT_FILENO) : -1;
+    start->error = output ? weftrun_output_pipe(output, rank, STDERR_FILENO) : -1;
+    start->environment = weftrun_server_environment(rank);
+    pid_t pid = -1;
+    if (start->environment && (!output || (start->output >= 0 && start->error >= 0))) {
+        pid = fork();
+        if (pid == 0)
+            become(start);
+        if (pid < 0)
+            weftrun_say("cannot start rank %d: %s", rank, strerror(errno));
+    }
+    if (start->output >= 0)
+        close(start->output);
+    if (start->error >= 0)
+        close(start->error);
+    weftrun_server_free_environment(start->environment);
+    if (pid < 0)
+        return false;
+    processes->pids[rank] = pid;
+    processes->ended[rank] = false;
+    processes->running++;
+    return true;
+}
+
+bool weftrun_processes_start(weftrun_processes *processes, const weftrun_options *options,
+                             const weftrun_binding *binding, weftrun_output *output, const sigset_t *inherited_mask) {
+    int count = options->processes, error_pipe[2] = {-1, -1}, null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    *processes = (weftrun_processes){.count = count, .error_fd = -1};
+    processes->pids = calloc((size_t)count, sizeof(*processes->pids));
+    processes->ended = calloc((size_t)count, sizeof(*processes->ended));
+    bool good = processes->pids && processes->ended && null >= 0 && pipe2(error_pipe, O_CLOEXEC | O_NONBLOCK) == 0;
+    if (!good)
+        weftrun_say("cannot start the processes: %s", strerror(errno));
+    processes->error_fd = error_pipe[0];
+    struct start start = {
+        .program = options->program, .mask = inherited_mask, .error_fd = error_pipe[1], .parent = getpid()};
+    raise_file_limit(&start.files);
+    for (int rank = 0; good && rank < count; rank++) {
+        processes->ended[rank] = true; /* until it was started */
+        start.input = rank == 0 ? -1 : null;
+        start.set = binding->bound ? binding->sets[rank] : NULL;
+        start.set_bytes = binding->set_bytes;
+        if (!start_rank(processes, rank, &start, output)) {
+            processes->count = rank;
+            good = false;
+        }
+    }
+    if (error_pipe[1] >= 0)
+        close(error_pipe[1]);
+    if (null >= 0)
+        close(null);
+    return good;
+}
+
+int weftrun_processes_reap(weftrun_processes *processes, int *wait_status) {
+    pid_t pid = waitpid(-1, wait_status, WNOHANG);
+    if (pid <= 0)
+        return -1;
+    for (int rank = 0; rank < processes->count; rank++) {
+        if (!processes->ended[rank] && processes->pids[rank] == pid) {
+            processes->ended[rank] = true;
+            processes->running--;
+            return rank;
+        }
+    }
+    return -2;
+}
+
+void weftrun_processes_signal(const weftrun_processes *processes, int signal) {
+    bool group = signal != SIGUSR1 && signal != SIGUSR2; /* the user's own are for the program, not for its helpers */
+    for (int rank = 0; rank < processes->count; rank++) {
+        if (processes->ended[rank])
+            continue;
+        /* It was not reaped, so the number is still its own; it may not have called setsid yet. */
+        if (!group || kill(-processes->pids[rank], signal) != 0)
+            kill(processes->pids[rank], signal);
+    }
+}
+
+/* The parent of a process of /proc, 0 if that cannot be told. */
+static pid_t parent_of(const char *number) {
+    char path[64], text[512];
+    snprintf(path, sizeof(path), "/proc/%.20s/stat", number);
+    int fd = open(path, O_RDONLY | O_CLOEXEC), parent = 0;
+    ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    if (fd >= 0)
+        close(fd);
+    if (length > 0) {
+        text[length] = 0;
+        const char *after_name = strrchr(text, ')'); /* the name may hold anything, also blanks and brackets */
+        if (after_name)
+            sscanf(after_name + 1, " %*c %d", &parent);
+    }
+    return parent;
+}
+
+static void signal_children(int signal) {
+    DIR *directory = opendir("/proc");
+    if (!directory)
+        return;
+    for (struct dirent *entry; (entry = readdir(directory));)
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && parent_of(entry->d_name) == getpid())
+            kill((pid_t)atol(entry->d_name), signal); /* our child: the number cannot change hands before we reap it */
+    closedir(directory);
+}
+
+void weftrun_processes_end_orphans(void) {
+    /* Descendants become our children when their parents end, because we are a subreaper: one generation a round. */
+    for (int round = 0;; round++) {
+        pid_t pid;
+        while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+            continue;
+        if (pid < 0)
+            return; /* no children left */
+        if (round == 0 || round >= 20)
+            signal_children(round == 0 ? SIGTERM : SIGKILL);
+        usleep(10000);
+    }
+}
+
+void weftrun_processes_free(weftrun_processes *processes) {
+    if (processes->error_fd >= 0)
+        close(processes->error_fd);
+    free(processes->pids);
+    free(processes->ended);
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * What a job has in the file system: the session directory, and shared memory that killed ranks could leave.
+ */
+#include "weftrun.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/shm.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A directory's lock tells that its weftrun lives: unlike a process number it is never used again by somebody else, and
+ * it is seen across containers that share the directory. Front and job both hold it. */
+
+static bool is_own_directory(const char *path) {
+    struct stat info;
+    return lstat(path, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid();
+}
+
+static const char *base_directory(void) {
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    if (runtime && *runtime == '/' && strlen(runtime) < 128 && is_own_directory(runtime) &&
+        access(runtime, W_OK | X_OK) == 0)
+        return runtime;
+    return "/tmp";
+}
+
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *where) {
+    (void)info, (void)kind, (void)where;
+    remove(path); /* what cannot be removed is left to the next sweep */
+    return 0;
+}
+
+void weftrun_session_remove(const char *path) {
+    if (is_own_directory(path))
+        nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+/* Opens and locks a directory of ours; -1 when it is not ours or somebody holds it. */
+static int lock(const char *path) {
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat info;
+    if (fd >= 0 && fstat(fd, &info) == 0 && info.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static void sweep(const char *base, const char *prefix) {
+    DIR *directory = opendir(base);
+    if (!directory)
+        return;
+    for (struct dirent *entry; (entry = readdir(directory));) {
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
+            continue;
+        char path[512];
+        snprintf(path, sizeof(path), "%s/%s", base, entry->d_name);
+        int fd = lock(path);
+        if (fd >= 0) {
+            weftrun_session_remove(path);
+            close(fd);
+        }
+    }
+    closedir(directory);
+}
+
+/* Between mkdir and the lock another weftrun's sweep may take the directory for a dead one's: then it is not there any
+ * more. */
+static bool is_at(int fd, const char *path) {
+    struct stat opened, found;
+    return fstat(fd, &opened) == 0 && lstat(path, &found) == 0 && opened.st_dev == found.st_dev &&
+           opened.st_ino == found.st_ino;
+}
+
+bool weftrun_session_open(char *path, size_t bytes) {
+    const char *base = base_directory();
+    char prefix[64];
+    snprintf(prefix, sizeof(prefix), "weftrun-%ld-", (long)geteuid());
+    sweep(base, prefix);
+    for (int try = 0; try < 100; try++) {
+        /* The number is taken when a container with the same process number shares the directory. */
+        if (try == 0)
+            snprintf(path, bytes, "%s/%s%ld", base, prefix, (long)getpid());
+        else
+            snprintf(path, bytes, "%s/%s%ld-%d", base, prefix, (long)getpid(), try);
+        if (mkdir(path, 0700) != 0) {
+            if (errno == EEXIST)
+                continue;
+            break;
+        }
+        int fd = lock(path);
+        if (fd >= 0 && is_at(fd, path))
+            return true; /* fd stays open: it is the lock */
+        if (fd >= 0)
+            close(fd);
+    }
+    weftrun_say("cannot make the directory %s: %s", path, strerror(errno));
+    return false;
+}
+
+static void remove_sysv(const pid_t *pids, int count, time_t start) {
+    FILE *table = fopen("/proc/sysvipc/shm", "re");
+    if (!table)
+        return;
+    char line[512];
+    while (fgets(line, sizeof(line), table)) {
+        long created;
+        int id, creator;
+        unsigned long attached;
+        /* key shmid perms size cpid lpid nattch uid gid cuid cgid atime dtime ctime … */
+        if (sscanf(line, "%*d %d %*o %*u %d %*d %lu %*u %*u %*u %*u %*u %*u %ld", &id, &creator, &attached, &created) !=
+                4 ||
+            attached > 0 || created < start)
+            continue;
+        for (int i = 0; i < count; i++)
+            if (pids[i] == creator)
+                shmctl(id, IPC_RMID, NULL);
+    }
+    fclose(table);
+}
+
+/* UCX's names do not tell the owner. A write lease is granted only when nobody else has the file open or mapped. */
+static void remove_posix(time_t start) {
+    static const char prefix[] = "ucx_shm_posix_";
+    DIR *directory = opendir("/dev/shm");
+    if (!directory)
+        return;
+    for (struct dirent *entry; (entry = readdir(directory));) {
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
+            continue;
+        struct stat info;
+        int fd = openat(dirfd(directory), entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (fd < 0)
+            continue;
+        if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() && info.st_mtime >= start &&
+            fcntl(fd, F_SETLEASE, F_WRLCK) == 0)
+            unlinkat(dirfd(directory), entry->d_name, 0);
+        close(fd);
+    }
+    closedir(directory);
+}
+
+void weftrun_session_remove_shared_memory(const pid_t *pids, int count, time_t start) {
+    remove_sysv(pids, count, start);
+    remove_posix(start);
+}
