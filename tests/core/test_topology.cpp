@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the process may use of the machine, and the tree that weft-info prints.
+#include <algorithm>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <string>
+#include <thread>
+#include <vector>
+extern "C" {
+#include <core/topology.h>
+#include <weft/error.h>
+}
+
+namespace {
+std::vector<int> allowed_cpus() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    std::vector<int> cpus;
+    if (sched_getaffinity(0, sizeof(set), &set) == 0)
+        for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+            if (CPU_ISSET(cpu, &set))
+                cpus.push_back(cpu);
+    return cpus;
+}
+
+// Runs `body` on a thread bound to `cpus`, so that the test's own thread keeps its binding.
+template <class Body> void with_binding(const std::vector<int> &cpus, Body body) {
+    std::thread([&] {
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        for (int cpu : cpus)
+            CPU_SET(cpu, &set);
+        ASSERT_EQ(sched_setaffinity(0, sizeof(set), &set), 0);
+        body();
+    }).join();
+}
+
+core_topology topology_of(const std::vector<int> &cpus) {
+    core_topology topology;
+    with_binding(cpus, [&] { core_topology_read(&topology); });
+    return topology;
+}
+
+std::string printed(int *code) {
+    char *text = nullptr;
+    size_t bytes = 0;
+    FILE *file = open_memstream(&text, &bytes);
+    *code = core_topology_print(file);
+    fclose(file);
+    std::string result(text, bytes);
+    free(text);
+    return result;
+}
+
+size_t count(const std::string &text, const std::string &what) {
+    size_t found = 0;
+    for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + what.size()))
+        found++;
+    return found;
+}
+} // namespace
+
+TEST(Topology, CountsWhatIsAllowed) {
+    std::vector<int> cpus = allowed_cpus();
+    ASSERT_FALSE(cpus.empty());
+    core_topology topology;
+    core_topology_read(&topology);
+    EXPECT_EQ(topology.allowed_cores, int(cpus.size()));
+    EXPECT_GE(topology.host_cores, topology.allowed_cores);
+    EXPECT_EQ(topology_of({cpus[0]}).allowed_cores, 1);
+}
+
+TEST(Topology, TheHashTellsCpusetsApart) {
+    std::vector<int> cpus = allowed_cpus();
+    EXPECT_EQ(topology_of({cpus[0]}).allowed_hash, topology_of({cpus[0]}).allowed_hash);
+    if (cpus.size() < 2)
+        GTEST_SKIP() << "one processing unit";
+    EXPECT_NE(topology_of({cpus[0]}).allowed_hash, topology_of({cpus[1]}).allowed_hash);
+    EXPECT_NE(topology_of({cpus[0]}).allowed_hash, topology_of({cpus[0], cpus[1]}).allowed_hash);
+    EXPECT_EQ(topology_of({cpus[1], cpus[0]}).allowed_hash, topology_of({cpus[0], cpus[1]}).allowed_hash);
+}
+
+TEST(Topology, TheTreeMarksTheCallersCores) {
+    unsetenv("HWLOC_SYNTHETIC");
+    unsetenv("HWLOC_XMLFILE");
+    std::vector<int> cpus = allowed_cpus();
+    with_binding({cpus.back()}, [&] {
+        int code;
+        std::string tree = printed(&code);
+        EXPECT_EQ(code, WEFT_SUCCESS);
+        EXPECT_EQ(count(tree, ") *\n"), 1u) << tree;
+        EXPECT_NE(tree.find("(cpu " + std::to_string(cpus.back()) + ") *\n"), std::string::npos) << tree;
+        EXPECT_NE(tree.find("may be used by this process\n"), std::string::npos) << tree;
+    });
+}
+
+TEST(Topology, AMachineFromAString) {
+    setenv("HWLOC_SYNTHETIC", "pack:2 numa:2 l3:1 core:3 pu:2", 1);
+    int code;
+    std::string tree = printed(&code);
+    unsetenv("HWLOC_SYNTHETIC");
+    EXPECT_EQ(code, WEFT_SUCCESS);
+    EXPECT_EQ(count(tree, "Package "), 2u) << tree;
+    EXPECT_EQ(count(tree, "NUMANode "), 4u) << tree;
+    EXPECT_EQ(count(tree, "L3 "), 4u) << tree;
+    EXPECT_EQ(count(tree, "Core "), 12u) << tree;
+    EXPECT_EQ(count(tree, ") *\n"), 24u) << tree;
+    EXPECT_NE(tree.find("* 24 of 24 processing units"), std::string::npos) << tree;
+}
+
+TEST(Topology, AFileThatIsNoMachineIsAnError) {
+    setenv("HWLOC_XMLFILE", "/dev/null", 1);
+    setenv("HWLOC_COMPONENTS", "xml,stop", 1); // otherwise hwloc falls back on the machine itself
+    int code;
+    std::string tree = printed(&code);
+    unsetenv("HWLOC_XMLFILE");
+    unsetenv("HWLOC_COMPONENTS");
+    EXPECT_EQ(code, WEFT_ERR_CONFIG);
+    EXPECT_EQ(tree, "");
+    EXPECT_NE(std::string(weft_last_error()).find("hwloc"), std::string::npos);
+}
