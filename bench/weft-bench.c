@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * weft-bench: times weft's collectives through the public API. Ranks are the OpenMP threads of all processes, or, with
+ * --level process, the processes.
+ */
+#include "bench_limits.h"
+#include "pin.h"
+#include "sweep.h"
+
+#include <omp.h>
+#include <stdatomic.h>
+#include <weft/weft.h>
+
+static void stop(const char *call, int code) {
+    bench_fail("%s: %s (%s)", call, weft_last_error(), weft_strerror(code));
+}
+
+static int one_call(const bench_call *call, weft_comm *comm) {
+    size_t doubles = call->block / sizeof(double);
+    switch (call->operation) {
+    case BENCH_BCAST:
+        return weft_bcast(call->recv, call->block, WEFT_BYTE, call->root, comm);
+    case BENCH_REDUCE:
+        return weft_reduce(call->send, call->recv, doubles, WEFT_DOUBLE, WEFT_SUM, call->root, comm);
+    case BENCH_ALLREDUCE:
+        return weft_allreduce(call->send, call->recv, doubles, WEFT_DOUBLE, WEFT_SUM, comm);
+    case BENCH_ALLGATHER:
+        return weft_allgather(call->send, call->block, WEFT_BYTE, call->recv, call->block, WEFT_BYTE, comm);
+    case BENCH_ALLTOALL:
+        return weft_alltoall(call->send, call->block, WEFT_BYTE, call->recv, call->block, WEFT_BYTE, comm);
+    default:
+        return weft_barrier(comm);
+    }
+}
+
+static void barrier(void *comm) {
+    int code = weft_barrier(comm);
+    if (code)
+        stop("weft_barrier", code);
+}
+
+static void run(void *comm, const void *call_data, size_t calls) {
+    const bench_call *call = call_data;
+    for (size_t i = 0; i < calls; i++) {
+        int code = one_call(call, comm);
+        if (code)
+            stop(bench_operation_name(call->operation), code);
+        if (call->then_barrier)
+            barrier(comm);
+    }
+}
+
+static void maximum(void *comm, double *values, size_t count) {
+    int code = weft_allreduce(WEFT_IN_PLACE, values, count, WEFT_DOUBLE, WEFT_MAX, comm);
+    if (code)
+        stop("weft_allreduce of the times", code);
+}
+
+/* What every rank does with its communicator. Returns 1 when a check failed. */
+static int measure(const bench_options *options, weft_comm *comm) {
+    static const bench_driver driver = {run, barrier, maximum};
+    const bench_rank rank = {&driver, comm, weft_rank(comm), weft_size(comm)};
+    const bench_setting setting = {.library = "weft",
+                                   .version = weft_version(),
+                                   .level = options->process_level ? "process" : "thread",
+                                   .processes = weft_nodes(comm),
+                                   .threads = weft_node_threads(comm, 0),
+                                   .format = options->format,
+                                   .checked = options->check};
+    return bench_sweep(&rank, options, &setting);
+}
+
+static int measure_threads(const bench_options *options) {
+    weft_team *team;
+    int threads = omp_get_max_threads(), code;
+    atomic_int failed = 0;
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed))
+        CPU_ZERO(&allowed);
+    omp_set_dynamic(0);
+    if ((code = weft_team_create(weft_process_comm(), threads, &team)))
+        stop("weft_team_create", code);
+#pragma omp parallel num_threads(threads)
+    {
+        weft_comm *comm;
+        int entered = weft_team_enter(team, omp_get_thread_num(), &comm);
+        if (omp_get_num_threads() != threads)
+            bench_fail("OpenMP started %d threads instead of %d", omp_get_num_threads(), threads);
+        if (entered)
+            stop("weft_team_enter", entered);
+        bench_pin(&allowed, omp_get_thread_num(), threads);
+        if (measure(options, comm))
+            atomic_store(&failed, 1);
+        if ((entered = weft_team_leave(&comm)))
+            stop("weft_team_leave", entered);
+    }
+    if ((code = weft_team_free(&team)))
+        stop("weft_team_free", code);
+    return atomic_load(&failed);
+}
+
+int main(int argc, char **argv) {
+    bench_options options;
+    int status, code;
+    if (bench_parse(argc, argv, false, &options))
+        return 2;
+    if (options.help) {
+        bench_print_help("weft-bench", false);
+        return 0;
+    }
+    if (options.operation == BENCH_LIMITS)
+        return bench_limits(&options, &(bench_setting){.version = weft_version(), .format = options.format});
+    if ((code = weft_init(NULL)))
+        stop("weft_init", code);
+    status = options.process_level ? measure(&options, weft_process_comm()) : measure_threads(&options);
+    if ((code = weft_finalize()))
+        stop("weft_finalize", code);
+    return status;
+}
