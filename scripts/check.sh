@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# check.sh: everything that must hold before a change lands. Each step prints a heading and its seconds; the first that fails
+# ends the check. gcc compiles the release and the ASan+UBSan build, clang the TSan build, all with warnings as errors.
+set -uo pipefail
+export LC_ALL=C
+cd "$(dirname "$0")/.."
+jobs=$(nproc)
+results=$(mktemp)
+trap 'rm -f "$results"' EXIT
+
+# step TITLE COMMAND…
+step() {
+    local title=$1 begin=$SECONDS
+    shift
+    printf '\n==== %s\n' "$title"
+    if ! "$@"; then
+        printf '\ncheck: FAILED in "%s" after %d s\n' "$title" $((SECONDS - begin))
+        exit 1
+    fi
+    printf '==== %s: %d s\n' "$title" $((SECONDS - begin))
+}
+
+format() {
+    find include src tools bench apps examples tests -name '*.[ch]' -o -name '*.cpp' |
+        xargs -P "$jobs" -n 8 clang-format --dry-run -Werror
+}
+
+# build PRESET [VARIABLE=VALUE …]
+build() {
+    local preset=$1
+    shift
+    env "$@" cmake --preset "$preset" >/dev/null && cmake --build --preset "$preset"
+}
+
+# tidy: the C files that clang compiled for the TSan build, with its flags.
+tidy() {
+    sed -nE 's/^ *"file": "(.*\.c)",?$/\1/p' build-tsan/compile_commands.json | sort -u |
+        xargs -P "$jobs" -n 2 clang-tidy --quiet -p build-tsan 2>&1 |
+        sed -E '/^[0-9]+ warnings? generated\.$/d'
+}
+
+run_tests() {
+    ctest --preset "$1" -j "$jobs" | tee -a "$results"
+}
+
+step "layers" scripts/check-layers.sh
+step "licence lines" scripts/check-spdx.sh
+step "format" format
+step "build: gcc, release" build release CC=gcc CXX=g++
+step "tests: release" run_tests release
+step "build: clang, ThreadSanitizer" build tsan
+step "lint: clang-tidy" tidy
+step "tests: ThreadSanitizer" run_tests tsan
+step "build: gcc, AddressSanitizer and UndefinedBehaviorSanitizer" build asan CC=gcc CXX=g++
+step "tests: AddressSanitizer and UndefinedBehaviorSanitizer" run_tests asan
+
+passed=$(awk '/ tests passed, / { n += $NF } END { print n }' "$results")
+printf '\ncheck: all steps passed in %d s\n%d passed, 0 failed\n' "$SECONDS" "$passed"

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "calls.h"
+#include <algorithm>
+#include <vector>
+
+namespace {
+
+using Words = std::vector<uint64_t>;
+
+constexpr uint64_t junk = 0x5a5a5a5a5a5a5a5a;
+// Contents repeat after this many words: a prime, so that no slice or segment is taken for another.
+constexpr size_t period = 127;
+
+uint64_t mix(uint64_t x) {
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+    x = (x ^ x >> 27) * 0x94d049bb133111eb;
+    return x ^ x >> 31;
+}
+
+// What `from` sends to `to`.
+Words contents(const Call &call, int from, int to, size_t words) {
+    Words made(words);
+    uint64_t base = mix(call.id) ^ uint64_t(from) << 44 ^ uint64_t(to) << 24;
+    for (size_t i = 0; i < words; i++)
+        made[i] = i < period ? mix(base + i) : made[i - period];
+    return made;
+}
+
+// An affine map x → a·x + b over 32-bit numbers, packed: doing one after the other does not commute.
+uint64_t after(uint64_t first, uint64_t then) {
+    uint32_t a = uint32_t(first >> 32), b = uint32_t(first), c = uint32_t(then >> 32), d = uint32_t(then);
+    return uint64_t(a * c) << 32 | uint32_t(b * c + d);
+}
+
+void affine(const void *in, void *inout, size_t count, const weft_datatype *) {
+    const uint64_t *left = static_cast<const uint64_t *>(in);
+    uint64_t *right = static_cast<uint64_t *>(inout);
+    for (size_t i = 0; i < count; i++)
+        right[i] = after(left[i], right[i]);
+}
+
+const weft_op *affine_op() {
+    static weft_op *op = [] {
+        weft_op *made = nullptr;
+        EXPECT_EQ(weft_op_create(affine, 0, &made), WEFT_SUCCESS);
+        return made;
+    }();
+    return op;
+}
+
+// Every third reduction is one that commutes.
+const weft_op *op_of(const Call &call) {
+    return call.id % 3 ? affine_op() : WEFT_SUM;
+}
+
+Words operand(const Call &call, int rank) {
+    Words made = contents(call, rank, 0, call.words);
+    for (uint64_t &word : made)
+        word |= 1ull << 32; // an odd factor loses nothing
+    return made;
+}
+
+Words reduced(const Call &call, int ranks) {
+    Call head = call;
+    head.words = std::min(call.words, period);
+    Words result = operand(head, 0);
+    for (int rank = 1; rank < ranks; rank++) {
+        Words next = operand(head, rank);
+        for (size_t i = 0; i < result.size(); i++)
+            result[i] = op_of(call) == WEFT_SUM ? result[i] + next[i] : after(result[i], next[i]);
+    }
+    result.resize(call.words);
+    for (size_t i = period; i < call.words; i++)
+        result[i] = result[i - period];
+    return result;
+}
+
+void append(Words &to, const Words &from) {
+    to.insert(to.end(), from.begin(), from.end());
+}
+
+// Blocks of equal size: what `from` sends to all, and what all send to `to`.
+Words all_from(const Call &call, int from, int ranks) {
+    Words made;
+    for (int to = 0; to < ranks; to++)
+        append(made, contents(call, from, to, call.words));
+    return made;
+}
+
+Words all_to(const Call &call, int to, int ranks) {
+    Words made;
+    for (int from = 0; from < ranks; from++)
+        append(made, contents(call, from, to, call.words));
+    return made;
+}
+
+void compare(const char *what, const Call &call, int rank, int code, const Words &got, const Words &expected) {
+    EXPECT_EQ(code, WEFT_SUCCESS) << call << ", rank " << rank << ": " << weft_last_error();
+    if (code != WEFT_SUCCESS || got == expected)
+        return;
+    size_t at = size_t(std::mismatch(got.begin(), got.end(), expected.begin()).first - got.begin());
+    ADD_FAILURE() << call << ", rank " << rank << ": " << what << " word " << at << " of " << got.size() << " is "
+                  << std::hex << got[at] << ", expected " << expected[at];
+}
+
+// Whoever still reads it now reads rubbish, which somebody's comparison or ThreadSanitizer notices.
+void overwrite(Words &words) {
+    std::fill(words.begin(), words.end(), junk);
+}
+
+// Blocks are sent as words or as bytes; it is the same to the receiver.
+struct Sent {
+    const weft_datatype *type;
+    size_t count;
+    explicit Sent(const Call &call)
+        : type(call.id % 2 ? WEFT_BYTE : WEFT_UINT64_T), count(call.id % 2 ? call.words * 8 : call.words) {}
+};
+
+} // namespace
+
+std::ostream &operator<<(std::ostream &out, const Call &call) {
+    return out << inter_collective_name(call.kind) << " of " << call.words << " words, root " << call.root
+               << (call.in_place ? ", in place" : "") << ", call " << call.id;
+}
+
+Caller::Caller(weft_comm *comm, std::atomic<uint64_t> *arrivals)
+    : comm_(comm), rank_(weft_rank(comm)), ranks_(weft_size(comm)), arrivals_(arrivals) {}
+
+bool Caller::perform(const Call &call) {
+    switch (call.kind) {
+    case INTER_BARRIER:
+        barrier();
+        break;
+    case INTER_BCAST:
+        bcast(call);
+        break;
+    case INTER_REDUCE:
+        reduce(call);
+        break;
+    case INTER_ALLREDUCE:
+        allreduce(call);
+        break;
+    case INTER_GATHER:
+        gather(call);
+        break;
+    case INTER_SCATTER:
+        scatter(call);
+        break;
+    case INTER_ALLGATHER:
+        allgather(call);
+        break;
+    case INTER_ALLTOALL:
+        alltoall(call);
+        break;
+    case INTER_ALLTOALLV:
+        alltoallv(call);
+        break;
+    case INTER_COLLECTIVES:
+        break;
+    }
+    return !::testing::Test::HasFailure();
+}
+
+void Caller::barrier() {
+    barriers_++;
+    arrivals_->fetch_add(1, std::memory_order_relaxed);
+    EXPECT_EQ(weft_barrier(comm_), WEFT_SUCCESS) << weft_last_error();
+    EXPECT_GE(arrivals_->load(std::memory_order_relaxed), barriers_ * uint64_t(ranks_));
+}
+
+void Caller::bcast(const Call &call) {
+    Words expected = contents(call, call.root, 0, call.words);
+    Words buffer = rank_ == call.root ? expected : Words(call.words, junk);
+    int code = weft_bcast(buffer.data(), call.words, WEFT_UINT64_T, call.root, comm_);
+    compare("buffer", call, rank_, code, buffer, expected);
+    overwrite(buffer);
+}
+
+void Caller::reduce(const Call &call) {
+    bool root = rank_ == call.root, in_place = root && call.in_place;
+    Words send = operand(call, rank_), recv = in_place ? send : Words(root ? call.words : 0, junk);
+    int code = weft_reduce(in_place ? WEFT_IN_PLACE : send.data(), root ? recv.data() : nullptr, call.words,
+                           WEFT_UINT64_T, op_of(call), call.root, comm_);
+    compare("recv", call, rank_, code, recv, root ? reduced(call, ranks_) : Words());
+    compare("send", call, rank_, code, send, operand(call, rank_));
+    overwrite(send);
+}
+
+void Caller::allreduce(const Call &call) {
+    Words send = operand(call, rank_), recv = call.in_place ? send : Words(call.words, junk);
+    int code = weft_allreduce(call.in_place ? WEFT_IN_PLACE : send.data(), recv.data(), call.words, WEFT_UINT64_T,
+                              op_of(call), comm_);
+    compare("recv", call, rank_, code, recv, reduced(call, ranks_));
+    compare("send", call, rank_, code, send, operand(call, rank_));
+    overwrite(send), overwrite(recv);
+}
+
+void Caller::gather(const Call &call) {
+    bool root = rank_ == call.root, in_place = root && call.in_place;
+    Sent sent(call);
+    Words send = contents(call, rank_, 0, call.words), recv, expected;
+    if (root) {
+        expected = all_to(call, 0, ranks_);
+        recv.assign(expected.size(), junk);
+    }
+    if (in_place)
+        std::copy(send.begin(), send.end(), recv.begin() + ptrdiff_t(size_t(rank_) * call.words));
+    int code = weft_gather(in_place ? WEFT_IN_PLACE : send.data(), sent.count, sent.type, root ? recv.data() : nullptr,
+                           call.words, WEFT_UINT64_T, call.root, comm_);
+    compare("recv", call, rank_, code, recv, expected);
+    overwrite(send);
+}
+
+void Caller::scatter(const Call &call) {
+    bool root = rank_ == call.root, in_place = root && call.in_place;
+    Sent sent(call);
+    Words send = root ? all_from(call, call.root, ranks_) : Words(), recv(call.words, junk);
+    Words sent_words = send;
+    int code = weft_scatter(root ? send.data() : nullptr, sent.count, sent.type, in_place ? WEFT_IN_PLACE : recv.data(),
+                            call.words, WEFT_UINT64_T, call.root, comm_);
+    compare("recv", call, rank_, code, recv,
+            in_place ? Words(call.words, junk) : contents(call, call.root, rank_, call.words));
+    compare("send", call, rank_, code, send, sent_words);
+    overwrite(send);
+}
+
+void Caller::allgather(const Call &call) {
+    Sent sent(call);
+    Words send = contents(call, rank_, 0, call.words), recv(size_t(ranks_) * call.words, junk);
+    if (call.in_place)
+        std::copy(send.begin(), send.end(), recv.begin() + ptrdiff_t(size_t(rank_) * call.words));
+    int code = weft_allgather(call.in_place ? WEFT_IN_PLACE : send.data(), sent.count, sent.type, recv.data(),
+                              call.words, WEFT_UINT64_T, comm_);
+    compare("recv", call, rank_, code, recv, all_to(call, 0, ranks_));
+    overwrite(send), overwrite(recv);
+}
+
+void Caller::alltoall(const Call &call) {
+    Sent sent(call);
+    Words send = all_from(call, rank_, ranks_), recv = call.in_place ? send : Words(send.size(), junk);
+    int code = weft_alltoall(call.in_place ? WEFT_IN_PLACE : send.data(), sent.count, sent.type, recv.data(),
+                             call.words, WEFT_UINT64_T, comm_);
+    compare("recv", call, rank_, code, recv, all_to(call, rank_, ranks_));
+    overwrite(send), overwrite(recv);
+}
+
+// Some blocks are empty. Send blocks lie in falling order, receive blocks in rising order with a word between them.
+void Caller::alltoallv(const Call &call) {
+    size_t ranks = size_t(ranks_), send_words = 0, recv_words = 0;
+    auto units = [&](int from, int to) { // in place they are symmetric
+        int low = call.in_place ? std::min(from, to) : from, high = call.in_place ? std::max(from, to) : to;
+        return size_t(low * 3 + high * 5) % 4;
+    };
+    std::vector<size_t> send_counts(ranks), recv_counts(ranks);
+    std::vector<ptrdiff_t> send_displs(ranks), recv_displs(ranks);
+    for (size_t peer = ranks; peer-- > 0; send_words += send_counts[peer]) {
+        send_counts[peer] = call.words * units(rank_, int(peer));
+        send_displs[peer] = ptrdiff_t(send_words);
+    }
+    for (size_t peer = 0; peer < ranks; recv_words += recv_counts[peer++] + 1) {
+        recv_counts[peer] = call.words * units(int(peer), rank_);
+        recv_displs[peer] = ptrdiff_t(recv_words);
+    }
+    Words send(send_words), recv(recv_words, junk), expected(recv_words, junk);
+    for (int peer = 0; peer < ranks_; peer++) {
+        Words out = contents(call, rank_, peer, send_counts[size_t(peer)]);
+        Words in = contents(call, peer, rank_, recv_counts[size_t(peer)]);
+        std::copy(out.begin(), out.end(), send.begin() + send_displs[size_t(peer)]);
+        std::copy(in.begin(), in.end(), expected.begin() + recv_displs[size_t(peer)]);
+        if (call.in_place)
+            std::copy(out.begin(), out.end(), recv.begin() + recv_displs[size_t(peer)]);
+    }
+    int code = weft_alltoallv(call.in_place ? WEFT_IN_PLACE : send.data(), call.in_place ? nullptr : send_counts.data(),
+                              call.in_place ? nullptr : send_displs.data(), WEFT_UINT64_T, recv.data(),
+                              recv_counts.data(), recv_displs.data(), WEFT_UINT64_T, comm_);
+    compare("recv", call, rank_, code, recv, expected);
+    overwrite(send);
+    std::fill(send_counts.begin(), send_counts.end(), size_t(1) << 40);
+    std::fill(recv_counts.begin(), recv_counts.end(), size_t(1) << 40);
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Collective calls of thread ranks, each with its oracle: a rank makes its buffers, calls, compares every word with what
+// must be there, and then overwrites what it sent, which nobody may read any more.
+#ifndef TESTS_HIER_CALLS_H
+#define TESTS_HIER_CALLS_H
+
+#include <atomic>
+#include <cstdint>
+#include <gtest/gtest.h>
+extern "C" {
+#include <inter/algorithm.h>
+#include <weft/weft.h>
+}
+
+// One call, alike for all ranks.
+struct Call {
+    inter_collective kind;
+    size_t words; // of one rank's contribution; of the unit of alltoallv
+    int root;
+    bool in_place;
+    uint64_t id; // makes the contents different from those of other calls
+};
+
+std::ostream &operator<<(std::ostream &out, const Call &call);
+
+// What the ranks of one job share, and one rank's side of it.
+class Caller {
+  public:
+    // `arrivals` is shared by all ranks: who passes a barrier sees that all have arrived.
+    Caller(weft_comm *comm, std::atomic<uint64_t> *arrivals);
+
+    // False, with a failure noted, when the call or its result is wrong.
+    bool perform(const Call &call);
+
+  private:
+    void barrier();
+    void bcast(const Call &call);
+    void reduce(const Call &call);
+    void allreduce(const Call &call);
+    void gather(const Call &call);
+    void scatter(const Call &call);
+    void allgather(const Call &call);
+    void alltoall(const Call &call);
+    void alltoallv(const Call &call);
+
+    weft_comm *comm_;
+    int rank_, ranks_;
+    std::atomic<uint64_t> *arrivals_;
+    uint64_t barriers_ = 0;
+};
+
+#endif

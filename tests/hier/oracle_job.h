@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The job that the oracle's tests run in: every process runs the same tests in the same order, and every collective of a
+// test is called whatever the checks before it said, so that a failed check never leaves the other ranks waiting.
+#ifndef TESTS_HIER_ORACLE_JOB_H
+#define TESTS_HIER_ORACLE_JOB_H
+
+#include <functional>
+#include <gtest/gtest.h>
+#include <memory>
+#include <string>
+#include <weft/weft.h>
+
+namespace job {
+
+using body = std::function<void(weft_comm *)>;
+
+// The threads that this process brings: WEFT_THREADS (`weftrun -t`), or 1 + 2r mod 3 in process r when ORACLE_UNEVEN is set.
+int threads();
+
+// Makes a team over all processes and runs the body in each of its threads. Thread 0 is the caller.
+void on_team(const body &run);
+void on_team(int threads, const body &run);
+// The body on the thread communicator, then (by the caller) on the process communicator.
+void on_both(const body &run);
+// Enters, runs, leaves. `thread` may be WEFT_ANY_THREAD.
+void in_team(weft_team *team, int thread, const body &run);
+
+// A check: adds a failure that names the rank. After twenty of them a process only keeps count.
+bool check(bool holds, const weft_comm *comm, const std::string &what);
+// A call that must succeed.
+bool ok(int code, const weft_comm *comm, const std::string &what);
+
+// Memory with guards around it. Its address has the alignment asked for and no more, so that code that assumes more fails.
+class buffer {
+  public:
+    explicit buffer(size_t bytes, size_t alignment = 1);
+    unsigned char *data() const {
+        return data_;
+    }
+    size_t size() const {
+        return bytes_;
+    }
+    bool intact() const;    // nothing around it was written
+    bool untouched() const; // nor in it
+    static constexpr unsigned char filler = 0xa7;
+
+  private:
+    size_t bytes_, all_;
+    std::unique_ptr<unsigned char, void (*)(void *)> memory_;
+    unsigned char *data_;
+};
+
+uint64_t hash(uint64_t a, uint64_t b = 0, uint64_t c = 0, uint64_t d = 0);
+// A reproducible pattern, different for each seed.
+void fill(void *at, size_t bytes, uint64_t seed);
+bool matches(const void *at, size_t bytes, uint64_t seed);
+
+} // namespace job
+
+#endif

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// More than 2^31 elements: every length is a size_t, and nothing between here and the wire is an int.
+#include "oracle_job.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+constexpr size_t count = (size_t(1) << 31) + 5;
+constexpr size_t chunk = size_t(1) << 20;
+constexpr size_t period = 64 * chunk;
+constexpr size_t tail = (size_t(1) << 31) - period; // from here on, memory of its own
+
+// 2^31 + 5 addresses but little memory: the same `period` bytes again and again, and then a tail with 2^31 in its middle. All
+// of it could be allocated, but to touch it first would take longer than the test. What is written must be as periodic.
+class memory {
+  public:
+    memory() : at_(map(nullptr, tail + 2 * period, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1)) {
+        int file = memfd_create("weft-large", MFD_CLOEXEC);
+        if (ftruncate(file, period) != 0)
+            abort();
+        for (size_t begin = 0; begin < tail; begin += period)
+            map(at_ + begin, period, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, file);
+        map(at_ + tail, 2 * period, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1);
+        close(file);
+        memset(at_ + count, job::buffer::filler, chunk);
+    }
+    ~memory() {
+        munmap(at_, tail + 2 * period);
+    }
+    unsigned char *get() {
+        return at_;
+    }
+    bool intact() const {
+        return std::all_of(at_ + count, at_ + count + chunk, [](unsigned char c) { return c == job::buffer::filler; });
+    }
+
+  private:
+    static unsigned char *map(unsigned char *where, size_t bytes, int protection, int flags, int file) {
+        void *at = mmap(where, bytes, protection, flags, file, 0);
+        if (at == MAP_FAILED)
+            abort();
+        return static_cast<unsigned char *>(at);
+    }
+    unsigned char *at_;
+};
+
+// Blocks of one pattern with their place in front: a block in the wrong place shows, and memcmp is fast.
+class pattern {
+  public:
+    explicit pattern(unsigned char mask) : block_(chunk) {
+        job::fill(block_.data(), chunk, 1);
+        for (unsigned char &byte : block_)
+            byte |= mask;
+    }
+    void put(unsigned char *to) {
+        for (size_t at = 0; at < count; at = next(at))
+            memcpy(to + at, placed(at), length(at));
+    }
+    bool stands_in(const unsigned char *from) {
+        for (size_t at = 0; at < count; at = next(at))
+            if (memcmp(from + at, placed(at), length(at)) != 0)
+                return false;
+        return true;
+    }
+
+  private:
+    static size_t next(size_t at) {
+        return at + chunk == period ? tail : at + chunk; // the periods between are the first one's memory
+    }
+    const unsigned char *placed(size_t at) {
+        memcpy(block_.data(), &at, sizeof(at));
+        return block_.data();
+    }
+    static size_t length(size_t at) {
+        return count - at < chunk ? count - at : chunk;
+    }
+    std::vector<unsigned char> block_;
+};
+
+TEST(Large, Bcast) {
+    job::on_team([](weft_comm *comm) {
+        int root = weft_size(comm) - 1;
+        memory buffer;
+        pattern data(0);
+        if (weft_rank(comm) == root)
+            data.put(buffer.get());
+        job::ok(weft_bcast(buffer.get(), count, WEFT_BYTE, root, comm), comm, "bcast of 2^31 + 5 bytes");
+        job::check(data.stands_in(buffer.get()), comm, "bcast of 2^31 + 5 bytes");
+        job::check(buffer.intact(), comm, "bytes behind the buffer of bcast");
+    });
+}
+
+// Every rank but the first brings more bits, so that the first one's pattern is the result. To do it again changes nothing.
+TEST(Large, Allreduce) {
+    job::on_team([](weft_comm *comm) {
+        memory buffer;
+        pattern(weft_rank(comm) ? 0xf0 : 0).put(buffer.get());
+        job::ok(weft_allreduce(WEFT_IN_PLACE, buffer.get(), count, WEFT_BYTE, WEFT_BAND, comm), comm,
+                "allreduce of 2^31 + 5 bytes");
+        job::check(pattern(0).stands_in(buffer.get()), comm, "allreduce of 2^31 + 5 bytes");
+        job::check(buffer.intact(), comm, "bytes behind the buffer of allreduce");
+    });
+}
+
+} // namespace

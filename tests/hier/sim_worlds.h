@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Several "processes" in one: each a world of its own over the sim transport, made by a thread of its own, with a team
+// whose threads all run the same body. What a job of several processes does, where sanitizers see all of it.
+#ifndef TESTS_HIER_SIM_WORLDS_H
+#define TESTS_HIER_SIM_WORLDS_H
+
+#include "intra/threads.h"
+#include <cstring>
+#include <functional>
+#include <ostream>
+#include <stdatomic.h>
+#include <string>
+#include <vector>
+extern "C" {
+#include <core/error.h>
+#include <hier/comm.h>
+#include <inter/transport_sim.h>
+}
+
+struct JobShape {
+    std::vector<int> threads; // of each process
+    weft_thread_level level = WEFT_THREAD_SERIALIZED;
+    weft_wait_policy policy = WEFT_WAIT_AUTO;
+    std::string algorithm = "";
+    int slots = 16;
+    uint64_t seed = 0;
+
+    int ranks() const {
+        int sum = 0;
+        for (int count : threads)
+            sum += count;
+        return sum;
+    }
+    // Does every hand-over between threads take a time slice?
+    bool crawls() const {
+        return policy == WEFT_WAIT_SPIN && ranks() > 2;
+    }
+};
+
+inline std::ostream &operator<<(std::ostream &out, const JobShape &shape) {
+    static const char *const policy_names[] = {"default", "auto", "spin", "yield", "block"};
+    for (size_t process = 0; process < shape.threads.size(); process++)
+        out << (process ? "+" : "") << shape.threads[process];
+    return out << " threads, " << (shape.level == WEFT_THREAD_FUNNELED ? "funneled" : "serialized") << ", "
+               << policy_names[shape.policy] << ", " << shape.slots << " slots" << (shape.algorithm.empty() ? "" : ", ")
+               << shape.algorithm;
+}
+
+class SimWorlds {
+  public:
+    explicit SimWorlds(const JobShape &shape) : shape_(shape) {
+        EXPECT_EQ(inter_sim_create(int(shape.threads.size()), shape.seed, &sim_), WEFT_SUCCESS);
+    }
+    ~SimWorlds() {
+        inter_sim_counts left = inter_sim_count(sim_);
+        EXPECT_EQ(left.waiting_messages + left.waiting_receives, 0u);
+        inter_sim_destroy(sim_);
+    }
+    SimWorlds(const SimWorlds &) = delete;
+
+    // Calls process(rank, world) on one thread for each process, in which the world was made.
+    void run_processes(const std::function<void(int, hier_world *)> &process) {
+        threads::run(int(shape_.threads.size()), [&](int rank) {
+            core_config config{};
+            config.thread_level = shape_.level;
+            config.wait_policy = shape_.policy;
+            config.slots = shape_.slots;
+            ASSERT_LT(shape_.algorithm.size(), sizeof(config.algorithm));
+            strcpy(config.algorithm, shape_.algorithm.c_str());
+            hier_card card{2, 2, 1};
+            hier_world *world = nullptr;
+            inter_transport *transport = shape_.threads.size() > 1 ? inter_sim_transport(sim_, rank) : nullptr;
+            ASSERT_EQ(hier_world_create(&config, &card, nullptr, transport, &world), WEFT_SUCCESS) << weft_last_error();
+            process(rank, world);
+            hier_world_destroy(world);
+        });
+    }
+
+    // Calls body(comm) on every thread of a team over all processes.
+    void run(const std::function<void(weft_comm *)> &body) {
+        run_processes([&](int rank, hier_world *world) {
+            weft_team *team = nullptr;
+            int count = shape_.threads[size_t(rank)];
+            ASSERT_EQ(weft_team_create(world->process_comm, count, &team), WEFT_SUCCESS) << weft_last_error();
+            run_team(team, body);
+            EXPECT_EQ(weft_team_free(&team), WEFT_SUCCESS) << weft_last_error();
+        });
+    }
+
+    // Under FUNNELED the calling thread is thread 0, as it must be; else any other.
+    void run_team(weft_team *team, const std::function<void(weft_comm *)> &body) const {
+        int count = weft_team_threads(team), own = shape_.level == WEFT_THREAD_FUNNELED ? 0 : count / 2;
+        threads::run(count, [&](int index) {
+            weft_comm *comm = nullptr;
+            ASSERT_EQ(weft_team_enter(team, (index + own) % count, &comm), WEFT_SUCCESS) << weft_last_error();
+            body(comm);
+            EXPECT_EQ(weft_team_leave(&comm), WEFT_SUCCESS) << weft_last_error();
+        });
+    }
+
+  private:
+    JobShape shape_;
+    inter_sim *sim_ = nullptr;
+};
+
+#endif

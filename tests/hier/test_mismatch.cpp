@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The threads of a process call collectives that do not belong together. Each of them returns, with WEFT_ERR_MISMATCH or
+// well, and at least one notices where the two calls need each other.
+#include "misuse.h"
+
+#include <atomic>
+#include <csignal>
+#include <cstring>
+#include <unistd.h>
+
+namespace {
+
+// A hang would only be a time-out; this says which pair it was.
+char under_way[512];
+void say_what_hangs(int) {
+    ssize_t written = write(STDERR_FILENO, under_way, strnlen(under_way, sizeof(under_way)));
+    _exit(written > 0 ? 1 : 2);
+}
+
+struct one_call {
+    const char *name;
+    bool meets; // every rank waits for another one in it
+    int (*run)(weft_comm *, int *send, int *recv);
+};
+
+const size_t many = 4000; // ints: more than travel inside a cell
+
+const one_call calls[] = {
+    {"barrier", true, [](weft_comm *c, int *, int *) { return weft_barrier(c); }},
+    {"bcast root 0", false, [](weft_comm *c, int *, int *b) { return weft_bcast(b, 2, WEFT_INT, 0, c); }},
+    {"bcast root 1", false, [](weft_comm *c, int *, int *b) { return weft_bcast(b, 2, WEFT_INT, 1, c); }},
+    {"bcast of one", false, [](weft_comm *c, int *, int *b) { return weft_bcast(b, 1, WEFT_INT, 0, c); }},
+    {"bcast long", false, [](weft_comm *c, int *, int *b) { return weft_bcast(b, many, WEFT_INT, 0, c); }},
+    {"reduce root 0", false,
+     [](weft_comm *c, int *a, int *b) { return weft_reduce(a, b, 2, WEFT_INT, WEFT_SUM, 0, c); }},
+    {"reduce root 1", false,
+     [](weft_comm *c, int *a, int *b) { return weft_reduce(a, b, 2, WEFT_INT, WEFT_SUM, 1, c); }},
+    {"reduce long", true,
+     [](weft_comm *c, int *a, int *b) { return weft_reduce(a, b, many, WEFT_INT, WEFT_SUM, 0, c); }},
+    {"allreduce sum", true,
+     [](weft_comm *c, int *a, int *b) { return weft_allreduce(a, b, 2, WEFT_INT, WEFT_SUM, c); }},
+    {"allreduce max", true,
+     [](weft_comm *c, int *a, int *b) { return weft_allreduce(a, b, 2, WEFT_INT, WEFT_MAX, c); }},
+    {"allreduce long", true,
+     [](weft_comm *c, int *a, int *b) { return weft_allreduce(a, b, many, WEFT_INT, WEFT_SUM, c); }},
+    {"allreduce longer", true,
+     [](weft_comm *c, int *a, int *b) { return weft_allreduce(a, b, many + 1, WEFT_INT, WEFT_SUM, c); }},
+    {"gather root 0", false,
+     [](weft_comm *c, int *a, int *b) { return weft_gather(a, 2, WEFT_INT, b, 2, WEFT_INT, 0, c); }},
+    {"gather root 1", false,
+     [](weft_comm *c, int *a, int *b) { return weft_gather(a, 2, WEFT_INT, b, 2, WEFT_INT, 1, c); }},
+    {"scatter root 0", false,
+     [](weft_comm *c, int *a, int *b) { return weft_scatter(a, 2, WEFT_INT, b, 2, WEFT_INT, 0, c); }},
+    {"scatter root 1", false,
+     [](weft_comm *c, int *a, int *b) { return weft_scatter(a, 2, WEFT_INT, b, 2, WEFT_INT, 1, c); }},
+    {"allgather", true, [](weft_comm *c, int *a, int *b) { return weft_allgather(a, 2, WEFT_INT, b, 2, WEFT_INT, c); }},
+    {"alltoall", true, [](weft_comm *c, int *a, int *b) { return weft_alltoall(a, 2, WEFT_INT, b, 2, WEFT_INT, c); }},
+    {"alltoallv", true,
+     [](weft_comm *c, int *a, int *b) {
+         const size_t counts[8] = {2, 2, 2, 2, 2, 2, 2, 2};
+         const ptrdiff_t displs[8] = {0, 2, 4, 6, 8, 10, 12, 14};
+         return weft_alltoallv(a, counts, displs, WEFT_INT, b, counts, displs, WEFT_INT, c);
+     }},
+    {"nothing", true, [](weft_comm *c, int *, int *) { return weft_bcast(nullptr, 0, WEFT_INT, 0, c); }},
+};
+
+// One thread calls `odd`, the others `usual`. A team of its own each time: after a mismatch it is only good to be freed.
+void meet(int threads, int odd_thread, const one_call &odd, const one_call &usual) {
+    snprintf(under_way, sizeof(under_way), "hangs: thread %d of %d calls %s, the others %s\n", odd_thread, threads,
+             odd.name, usual.name);
+    alarm(20);
+    std::atomic<int> mismatches{0}, others{0};
+    weft_team *team = nullptr;
+    EXPECT_OK(weft_team_create(weft_process_comm(), threads, &team));
+    auto run = [&](int thread) {
+        std::vector<int> send(2 * many, 1), recv(2 * many, 2);
+        weft_comm *comm = nullptr;
+        EXPECT_OK(weft_team_enter(team, thread, &comm));
+        const one_call &mine = thread == odd_thread ? odd : usual;
+        int code = mine.run(comm, send.data(), recv.data());
+        if (code == WEFT_ERR_MISMATCH) {
+            mismatches++;
+            misuse::expect_sentence({"rank " + std::to_string(thread), "weft_", "thread "}, under_way);
+        } else if (code != WEFT_SUCCESS) {
+            others++;
+            ADD_FAILURE() << under_way << " got " << weft_last_error();
+        }
+        EXPECT_OK(weft_team_leave(&comm));
+    };
+    std::vector<std::thread> workers;
+    for (int thread = 1; thread < threads; thread++)
+        workers.emplace_back(run, thread);
+    run(0);
+    for (auto &worker : workers)
+        worker.join();
+    EXPECT_OK(weft_team_free(&team));
+    alarm(0);
+    bool same = strcmp(odd.name, usual.name) == 0;
+    EXPECT_TRUE(same ? mismatches == 0 : mismatches > 0 || !(odd.meets || usual.meets)) << under_way;
+}
+
+class Mismatch : public ::testing::TestWithParam<const char *> {};
+
+TEST_P(Mismatch, EveryPair) {
+    weft_options options = {};
+    options.algorithm = GetParam();
+    signal(SIGALRM, say_what_hangs);
+    ASSERT_EQ(WEFT_SUCCESS, weft_init(&options)) << weft_last_error();
+    for (const one_call &odd : calls)
+        for (const one_call &usual : calls) {
+            meet(2, 1, odd, usual);
+            meet(3, 0, odd, usual);
+        }
+    EXPECT_OK(weft_finalize());
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, Mismatch,
+                         ::testing::Values("", "barrier=/counter,bcast=/counter,reduce=/counter,allreduce=/counter",
+                                           "bcast=/flags,reduce=/slices,allreduce=/slices"));
+
+// More threads than look at each other's flags directly.
+TEST(MismatchOfMany, EveryPair) {
+    signal(SIGALRM, say_what_hangs);
+    ASSERT_EQ(WEFT_SUCCESS, weft_init(nullptr)) << weft_last_error();
+    for (size_t i = 0; i < std::size(calls); i++)
+        meet(11, 1 + (int)i % 10, calls[i], calls[(i * 7 + 3) % std::size(calls)]);
+    EXPECT_OK(weft_finalize());
+}
+
+} // namespace

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Thread-rank collectives over several processes, all within this one: every collective, both thread levels, every waiting
+// policy, even and uneven teams, every algorithm, every root, short and long, in place and not; and long mixtures of them
+// by threads of different speed. The main test under ThreadSanitizer.
+#include "calls.h"
+#include "sim_worlds.h"
+#include <algorithm>
+
+namespace {
+
+using Threads = std::vector<int>; // of each process
+
+const std::vector<Threads> shapes = {{1}, {2}, {5}, {1, 1, 1}, {2, 2}, {1, 3, 2}, {8, 1}, {1, 1, 1, 1, 1}, {9, 9, 9}};
+
+// Together they name every thread-level and every process-level algorithm.
+const char *const algorithms[] = {
+    "",
+    "barrier=DISS/counter,bcast=MST/counter,reduce=MST/counter,allreduce=nbBDE/counter",
+    "barrier=/flags,bcast=nbFT/flags,reduce=/slices,allreduce=MSTReduce+MSTBcast/slices",
+    "bcast=MST/inline,reduce=/inline,allreduce=MSTReduce+nbFTBcast/inline",
+    "bcast=nbFT/counter,allreduce=MSTReduce+nbFTBcast/counter",
+};
+
+bool rooted(inter_collective kind) {
+    return kind == INTER_BCAST || kind == INTER_REDUCE || kind == INTER_GATHER || kind == INTER_SCATTER;
+}
+
+// What all ranks receive together stays within a few MiB, so that many ranks do not make the test long.
+size_t bounded(inter_collective kind, size_t words, int ranks) {
+    size_t squares = kind == INTER_ALLGATHER || kind == INTER_ALLTOALL || kind == INTER_ALLTOALLV;
+    size_t blocks = squares ? size_t(ranks) * size_t(ranks) : size_t(ranks);
+    return std::min(words, std::max<size_t>(300000 / blocks, 2));
+}
+
+// Every collective with every root (of long ones three), 8 B, 1 KiB, 1 KiB + 8 B and 100 KB, in place and not.
+std::vector<Call> every_call(const JobShape &shape) {
+    std::vector<Call> calls;
+    int ranks = shape.ranks();
+    for (int kind = 0; kind < INTER_COLLECTIVES; kind++)
+        for (size_t words : {1, 128, 129, 12800})
+            for (int root = 0; root < (rooted(inter_collective(kind)) ? ranks : 1); root++)
+                for (bool in_place : {false, true}) {
+                    bool some = root == 0 || root == ranks / 2 || root == ranks - 1;
+                    bool can = kind != INTER_BARRIER && kind != INTER_BCAST;
+                    if ((words <= 128 || some) && (can || !in_place))
+                        calls.push_back({inter_collective(kind), bounded(inter_collective(kind), words, ranks), root,
+                                         in_place, calls.size() + 1});
+                }
+    return calls;
+}
+
+// A mixture, mostly of short ones.
+std::vector<Call> mixture(const JobShape &shape, size_t count, uint64_t seed) {
+    threads::Random random(seed);
+    std::vector<Call> calls;
+    int ranks = shape.ranks();
+    while (calls.size() < count) {
+        inter_collective kind = inter_collective(random.below(INTER_COLLECTIVES));
+        size_t words = random.below(20) == 0 ? 1000 + random.below(12000) : random.below(140);
+        int root = rooted(kind) ? int(random.below(uint64_t(ranks))) : 0;
+        calls.push_back({kind, bounded(kind, words, ranks), root, random.below(2) == 1, random.below(1u << 30)});
+    }
+    return calls;
+}
+
+// Every rank makes all the calls; with `dawdling` at its own pace.
+void perform_all(const JobShape &shape, const std::vector<Call> &calls, bool dawdling) {
+    SCOPED_TRACE(::testing::Message() << shape);
+    threads::Watchdog watchdog(280);
+    std::atomic<uint64_t> arrivals{0};
+    SimWorlds(shape).run([&](weft_comm *comm) {
+        EXPECT_EQ(weft_size(comm), shape.ranks());
+        EXPECT_EQ(weft_nodes(comm), int(shape.threads.size()));
+        threads::Random random(uint64_t(weft_rank(comm)) * 31 + 1);
+        Caller caller(comm, &arrivals);
+        for (const Call &call : calls) {
+            if (dawdling)
+                random.dawdle();
+            caller.perform(call); // goes on after a failure: the others would wait for this rank
+        }
+    });
+}
+
+class Shapes : public ::testing::TestWithParam<Threads> {};
+
+std::string shape_name(const ::testing::TestParamInfo<Threads> &info) {
+    std::string name;
+    for (int threads : info.param)
+        name += (name.empty() ? "" : "_") + std::to_string(threads);
+    return name;
+}
+
+} // namespace
+
+TEST_P(Shapes, EveryCallIsRight) {
+    for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED}) {
+        JobShape shape{GetParam(), level};
+        perform_all(shape, every_call(shape), false);
+        ASSERT_FALSE(HasFailure());
+    }
+}
+
+TEST_P(Shapes, EveryAlgorithmIsRight) {
+    for (const char *algorithm : algorithms)
+        for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED}) {
+            JobShape shape{GetParam(), level};
+            shape.algorithm = algorithm;
+            shape.slots = 4;
+            shape.seed = 17;
+            std::vector<Call> calls;
+            for (const Call &call : every_call(shape))
+                if (call.kind <= INTER_ALLREDUCE && (call.root + int(call.words)) % 2 == 0)
+                    calls.push_back(call);
+            perform_all(shape, calls, false);
+            ASSERT_FALSE(HasFailure());
+        }
+}
+
+// Two slots: whoever is fast meets the end of the ring all the time.
+TEST_P(Shapes, MixturesAreRightUnderEveryPolicy) {
+    uint64_t seed = 1;
+    for (weft_wait_policy policy : {WEFT_WAIT_AUTO, WEFT_WAIT_YIELD, WEFT_WAIT_BLOCK, WEFT_WAIT_SPIN})
+        for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED}) {
+            JobShape shape{GetParam(), level, policy};
+            shape.slots = seed % 2 ? 2 : 16;
+            shape.seed = seed % 3;
+            // Who sleeps on the network wakes by the clock: the sim transport has nothing to sleep on.
+            bool slow = shape.crawls() || (policy == WEFT_WAIT_BLOCK && shape.threads.size() > 1);
+            perform_all(shape, mixture(shape, slow ? 12 : 300, ++seed), true);
+            ASSERT_FALSE(HasFailure());
+        }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sim, Shapes, ::testing::ValuesIn(shapes), shape_name);
+
+// Threads come and go between collectives, with other numbers each time; the team goes on where it was.
+TEST(Teams, ThreadsMayLeaveAndComeBack) {
+    threads::Watchdog watchdog(280);
+    JobShape shape{{3, 2}};
+    SimWorlds worlds(shape);
+    std::atomic<uint64_t> arrivals{0};
+    worlds.run_processes([&](int rank, hier_world *world) {
+        weft_team *team = nullptr;
+        ASSERT_EQ(weft_team_create(world->process_comm, shape.threads[size_t(rank)], &team), WEFT_SUCCESS);
+        for (uint64_t visit = 1; visit <= 10; visit++)
+            worlds.run_team(team, [&](weft_comm *comm) {
+                Caller caller(comm, &arrivals);
+                for (const Call &call : mixture(shape, 7, visit))
+                    if (call.kind != INTER_BARRIER)
+                        caller.perform(call);
+            });
+        EXPECT_EQ(weft_team_free(&team), WEFT_SUCCESS);
+    });
+}
+
+// Teams one after the other use the same context again.
+TEST(Teams, AreMadeAndFreedManyTimes) {
+    threads::Watchdog watchdog(280);
+    for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED}) {
+        JobShape shape{{2, 1, 3}, level};
+        SimWorlds worlds(shape);
+        worlds.run_processes([&](int rank, hier_world *world) {
+            for (int round = 0; round < 20; round++) {
+                weft_team *team = nullptr;
+                int count = 1 + (rank + round) % 3, ranks = 0;
+                for (int process = 0; process < 3; process++)
+                    ranks += 1 + (process + round) % 3;
+                ASSERT_EQ(weft_team_create(world->process_comm, count, &team), WEFT_SUCCESS) << weft_last_error();
+                worlds.run_team(team, [&](weft_comm *comm) {
+                    uint64_t one = 1, sum = 0;
+                    EXPECT_EQ(weft_allreduce(&one, &sum, 1, WEFT_UINT64_T, WEFT_SUM, comm), WEFT_SUCCESS);
+                    EXPECT_EQ(sum, uint64_t(ranks));
+                });
+                EXPECT_EQ(weft_team_free(&team), WEFT_SUCCESS);
+            }
+        });
+    }
+}
+
+// Two teams of the same processes at work at once: whoever waits drives the messages of both.
+TEST(Teams, WorkSideBySide) {
+    threads::Watchdog watchdog(280);
+    JobShape shape{{2, 2, 2}};
+    SimWorlds worlds(shape);
+    std::atomic<uint64_t> arrivals[2] = {{0}, {0}};
+    worlds.run_processes([&](int, hier_world *world) {
+        weft_team *teams[2] = {nullptr, nullptr};
+        for (weft_team *&team : teams)
+            ASSERT_EQ(weft_team_create(world->process_comm, 2, &team), WEFT_SUCCESS) << weft_last_error();
+        threads::run(2, [&](int which) {
+            worlds.run_team(teams[which], [&](weft_comm *comm) {
+                threads::Random random(uint64_t(weft_rank(comm) * 2 + which));
+                Caller caller(comm, &arrivals[which]);
+                for (const Call &call : mixture(shape, 100, uint64_t(which) + 5)) {
+                    random.dawdle();
+                    caller.perform(call);
+                }
+            });
+        });
+        for (weft_team *&team : teams)
+            EXPECT_EQ(weft_team_free(&team), WEFT_SUCCESS);
+    });
+}

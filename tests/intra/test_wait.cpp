@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Flags: whoever waits goes on when the value is there, under every policy and with more threads than cores, and sees
+// what the publisher wrote before. The plain variables handed on are what ThreadSanitizer looks at.
+#include "policies.h"
+#include <climits>
+
+namespace {
+
+using threads::Random;
+using threads::Watchdog;
+
+class Wait : public ::testing::TestWithParam<std::tuple<Policy, int>> {
+  protected:
+    const Policy &policy() const {
+        return std::get<0>(GetParam());
+    }
+    int count() const {
+        return std::get<1>(GetParam());
+    }
+    int rounds(int wanted) const {
+        return threads::rounds_for(policy().spins, count(), wanted);
+    }
+    core_waiting waiting = policy().waiting();
+    Watchdog watchdog{200};
+};
+
+struct alignas(128) Line {
+    core_flag flag{};
+    uint64_t plain = 0;
+};
+
+std::string name_of(const ::testing::TestParamInfo<std::tuple<Policy, int>> &info) {
+    return std::string(std::get<0>(info.param).name) + "_" + std::to_string(std::get<1>(info.param));
+}
+
+} // namespace
+
+// A token goes round; every thread adds to it.
+TEST_P(Wait, AValueGoesRound) {
+    const int n = count(), turns = rounds(3000);
+    std::vector<Line> lines(size_t(n), Line{});
+    threads::run(n, [&](int self) {
+        Random random(uint64_t(self) + 1);
+        Line &own = lines[size_t(self)], &left = lines[size_t((self + n - 1) % n)];
+        for (int turn = 1; turn <= turns; turn++) {
+            if (self || turn > 1)
+                core_flag_wait(&left.flag, uint64_t(self ? turn : turn - 1), &waiting);
+            random.dawdle();
+            own.plain = left.plain + 1;
+            core_flag_publish(&own.flag, uint64_t(turn), &waiting);
+        }
+    });
+    EXPECT_EQ(lines[size_t(n - 1)].plain, uint64_t(n) * uint64_t(turns));
+}
+
+// One publishes, all others wait on the same flag and add to a common counter, on which the publisher waits.
+TEST_P(Wait, AllWhoWaitOnOneFlagGoOn) {
+    const int n = count(), turns = rounds(2000);
+    Line published, counted;
+    std::vector<uint64_t> seen(size_t(n), 0);
+    threads::run(n, [&](int self) {
+        Random random(uint64_t(self) + 77);
+        for (uint64_t turn = 1; turn <= uint64_t(turns); turn++) {
+            random.dawdle();
+            if (self == 0) {
+                published.plain = turn * turn;
+                core_flag_publish(&published.flag, turn, &waiting);
+                core_flag_wait(&counted.flag, turn * uint64_t(n - 1), &waiting);
+                for (int other = 1; other < n; other++)
+                    ASSERT_EQ(seen[size_t(other)], turn * turn);
+            } else {
+                core_flag_wait(&published.flag, turn, &waiting);
+                seen[size_t(self)] = published.plain;
+                core_flag_add(&counted.flag, 1, &waiting);
+            }
+        }
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, Wait,
+                         ::testing::Combine(::testing::ValuesIn(policies), ::testing::Values(1, 2, 3, 5, 8)), name_of);
+
+// A publication between a waiter's last look and its sleep must wake it. Delays of all lengths around that moment.
+TEST(Sleep, NoWakeUpIsLost) {
+    Watchdog watchdog(200);
+    core_waiting waiting = core_waiting_resolve(WEFT_WAIT_BLOCK, true);
+    waiting.spins = waiting.yields = 0;
+    Line ping, pong;
+    constexpr uint64_t turns = 20000;
+    auto play = [&waiting](core_flag *from, core_flag *to, bool first, uint64_t seed) {
+        Random random(seed);
+        for (uint64_t turn = 1; turn <= turns; turn++) {
+            if (!first)
+                core_flag_wait(from, turn, &waiting);
+            for (volatile uint64_t left = random.below(3000); left > 0; left = left - 1)
+                ;
+            core_flag_publish(to, turn, &waiting);
+            if (first)
+                core_flag_wait(from, turn, &waiting);
+        }
+    };
+    threads::run(2, [&](int self) {
+        play(self ? &ping.flag : &pong.flag, self ? &pong.flag : &ping.flag, self == 0, uint64_t(self) + 5);
+    });
+    EXPECT_EQ(atomic_load_explicit(&ping.flag.sleepers, memory_order_relaxed), 0u);
+    EXPECT_EQ(atomic_load_explicit(&pong.flag.sleepers, memory_order_relaxed), 0u);
+}
+
+// Many adders, many sleepers that wait for different values of one flag.
+TEST(Sleep, SleepersOfDifferentValuesAreAllWoken) {
+    Watchdog watchdog(200);
+    core_waiting waiting = core_waiting_resolve(WEFT_WAIT_BLOCK, true);
+    constexpr int n = 6;
+    constexpr uint64_t turns = 1500;
+    Line counter;
+    threads::run(n, [&](int self) {
+        Random random(uint64_t(self) + 3);
+        for (uint64_t turn = 1; turn <= turns; turn++) {
+            core_flag_add(&counter.flag, 1, &waiting);
+            random.dawdle();
+            core_flag_wait(&counter.flag, self % 2 ? turn * n : turn * n - n / 2, &waiting);
+        }
+    });
+    EXPECT_EQ(atomic_load_explicit(&counter.flag.value, memory_order_relaxed), n * turns);
+}
+
+TEST(Idle, IsCalledUntilTheFlagIsThere) {
+    Watchdog watchdog(200);
+    struct Driver {
+        core_flag flag{};
+        core_waiting waiting{};
+        int calls = 0, tired_calls = 0;
+    };
+    for (const Policy &policy : policies) {
+        Driver driver;
+        driver.waiting = policy.waiting();
+        // Nobody but the function itself publishes: a sleep that nobody ends would hang.
+        core_flag_wait_slow(
+            &driver.flag, 1, &driver.waiting,
+            [](void *argument, bool tired) {
+                Driver *self = static_cast<Driver *>(argument);
+                self->tired_calls += tired;
+                if (++self->calls == 300 || self->tired_calls == 5)
+                    core_flag_publish(&self->flag, 1, &self->waiting);
+                return CORE_IDLE_NOTHING;
+            },
+            &driver);
+        EXPECT_EQ(driver.tired_calls, driver.waiting.may_sleep ? 5 : 0) << policy;
+    }
+}
+
+// As long as something moves, the waiting thread stays awake.
+TEST(Idle, WhatMovesKeepsTheWaiterAwake) {
+    struct Driver {
+        core_flag flag{};
+        int calls = 0, tired_calls = 0;
+    } driver;
+    core_waiting waiting = core_waiting_resolve(WEFT_WAIT_BLOCK, true);
+    core_flag_wait_slow(
+        &driver.flag, 1, &waiting,
+        [](void *argument, bool tired) {
+            Driver *self = static_cast<Driver *>(argument);
+            self->tired_calls += tired;
+            if (++self->calls == 1000)
+                atomic_store_explicit(&self->flag.value, 1, memory_order_release);
+            return CORE_IDLE_MOVED;
+        },
+        &driver);
+    EXPECT_EQ(driver.tired_calls, 0);
+}
+
+TEST(Backoff, GoesThroughItsStages) {
+    core_waiting waiting{};
+    waiting.may_sleep = true;
+    waiting.spins = 3;
+    waiting.yields = 2;
+    unsigned looks = 0;
+    for (int look = 0; look < 5; look++)
+        EXPECT_FALSE(core_backoff(&waiting, &looks)) << look;
+    for (int look = 0; look < 5; look++)
+        EXPECT_TRUE(core_backoff(&waiting, &looks)) << look;
+    waiting.may_sleep = false;
+    looks = 0;
+    for (int look = 0; look < 100; look++)
+        EXPECT_FALSE(core_backoff(&waiting, &looks));
+}
+
+TEST(Backoff, PoliciesMeanWhatTheySay) {
+    core_waiting spin = core_waiting_resolve(WEFT_WAIT_SPIN, true),
+                 block = core_waiting_resolve(WEFT_WAIT_BLOCK, false);
+    EXPECT_FALSE(spin.may_sleep);
+    EXPECT_EQ(spin.spins, UINT_MAX);
+    EXPECT_TRUE(block.may_sleep);
+    EXPECT_FALSE(core_waiting_resolve(WEFT_WAIT_YIELD, true).may_sleep);
+    EXPECT_FALSE(core_waiting_resolve(WEFT_WAIT_AUTO, false).may_sleep);
+    EXPECT_TRUE(core_waiting_resolve(WEFT_WAIT_AUTO, true).may_sleep);
+    EXPECT_EQ(core_waiting_resolve(WEFT_WAIT_DEFAULT, true).yields, core_waiting_resolve(WEFT_WAIT_AUTO, true).yields);
+}
