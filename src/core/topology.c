@@ -5,6 +5,8 @@
 #include <hwloc.h>
 #include <sched.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum { FIRST_CPUS = 1024, MOST_CPUS = 1 << 20 };
@@ -17,23 +19,43 @@ static void read_set(core_topology *topology, const cpu_set_t *set, size_t bytes
             topology->allowed_hash = (topology->allowed_hash ^ (uint64_t)cpu) * 0x100000001b3u;
 }
 
-void core_topology_read(core_topology *topology) {
-    *topology = (core_topology){.allowed_hash = 0xcbf29ce484222325u};
+/*
+ * Whose set tells what this process may use. An OpenMP runtime that binds its threads has bound this one by now, to the core
+ * of one thread; what it had to choose from is then best known to the process that started this one.
+ */
+static pid_t owner_of_cores(void) {
+    static const char *const binding[] = {"OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"};
+    const char *bind = getenv("OMP_PROC_BIND");
+    bool bound = bind && strcasecmp(bind, "false") != 0;
+    for (size_t i = 0; !bind && !bound && i < sizeof(binding) / sizeof(binding[0]); i++)
+        bound = getenv(binding[i]) != NULL;
+    return bound ? getppid() : 0;
+}
+
+/* False when the kernel does not tell. */
+static bool read_cores(core_topology *topology, pid_t process) {
     /* The kernel answers EINVAL until the set has room for every CPU that it could have. */
     for (int cpus = FIRST_CPUS; cpus <= MOST_CPUS; cpus *= 2) {
         cpu_set_t *set = CPU_ALLOC((size_t)cpus);
         if (!set)
-            break;
+            return false;
         size_t bytes = CPU_ALLOC_SIZE((size_t)cpus);
         CPU_ZERO_S(bytes, set);
-        int failed = sched_getaffinity(0, bytes, set);
+        int failed = sched_getaffinity(process, bytes, set);
+        bool larger = failed && errno == EINVAL;
         if (!failed)
             read_set(topology, set, bytes, cpus);
-        bool larger = failed && errno == EINVAL;
         CPU_FREE(set);
         if (!larger)
-            break;
+            return !failed;
     }
+    return false;
+}
+
+void core_topology_read(core_topology *topology) {
+    *topology = (core_topology){.allowed_hash = 0xcbf29ce484222325u};
+    if (!read_cores(topology, owner_of_cores()))
+        read_cores(topology, 0);
     if (topology->allowed_cores < 1)
         topology->allowed_cores = 1;
     long online = sysconf(_SC_NPROCESSORS_ONLN);

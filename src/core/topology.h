@@ -10,11 +10,11 @@
 
 typedef struct core_topology {
     int host_cores;        /* processing units of the host that are online */
-    int allowed_cores;     /* processing units in this process's cpuset (sched_getaffinity), at least 1 */
+    int allowed_cores;     /* processing units in this process's cpuset, at least 1 */
     uint64_t allowed_hash; /* equal for processes with the same cpuset */
 } core_topology;
 
-/** Looks at the cpuset of the calling thread and at the host. Cheap: no full hwloc discovery. Never fails: 1 core if unknown. */
+/** Looks at the cpuset of the calling thread (its parent process's when OpenMP binds threads) and at the host. Cheap: no full hwloc discovery. Never fails: 1 core if unknown. */
 void core_topology_read(core_topology *topology);
 
 /** Prints the tree (package, NUMA node, L3, core) with hwloc, this process's cores marked. Returns a weft error code. */

@@ -7,10 +7,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A few tens of microseconds of looking: longer than any exchange between threads that run, shorter than a time slice.
+/*
+ * Some tens of microseconds of looking: longer than any exchange between threads that run. Then between two looks the core is
+ * given away, should the thread that is waited for have been put on the same one in spite of all.
  */
-#define SPINS_WITH_CORES_FREE 4000u
-#define HOT_LOOKS 100u
+#define SPINS_WITH_CORES_FREE 1000u
+#define HOT_LOOKS             100u
 /* With more threads than cores, who we wait for most likely needs this core. */
 #define SPINS_OVERSUBSCRIBED  4u
 #define YIELDS_OVERSUBSCRIBED 200u

@@ -64,6 +64,9 @@ static void start_network(hier_call *call) {
         release(slot, code);
 }
 
+/* Who holds the funnel looks so often before letting others try; each look takes some tens of nanoseconds. */
+#define LOOKS_IN_FUNNEL 16
+
 static void sleep_on(int descriptor) {
     struct pollfd wait = {.fd = descriptor, .events = POLLIN};
     poll(&wait, 1, NETWORK_SLEEP_MS);
@@ -88,7 +91,9 @@ static enum core_idle drive(void *argument, bool tired) {
             moved = true;
         }
     }
-    moved |= inter_engine_progress(&world->engine);
+    int looks = slot->started == call->meeting.sequence ? LOOKS_IN_FUNNEL : 1;
+    while (!moved && looks--)
+        moved = inter_engine_progress(&world->engine);
     if (tired && !moved && missing < 0 && slot->driver == self && !slot->execution.done)
         descriptor = world->transport->arm(world->transport);
     hier_funnel_leave(world);
@@ -136,15 +141,18 @@ bool hier_await_network(hier_call *call) {
     return !call->error;
 }
 
-/* One look at a collective of a process communicator; true when it is done. */
-static bool run_step(weft_comm *comm, bool tired, bool *moved) {
+/* Some looks at a collective of a process communicator; true when it is done. */
+static bool run_some(weft_comm *comm, bool tired, bool *moved) {
     hier_world *world = comm->world;
     int descriptor = -1;
     *moved = false;
     if (!hier_funnel_try(world))
         return false;
-    *moved = inter_engine_progress(&world->engine);
     bool done = comm->execution.done;
+    for (int look = 0; look < LOOKS_IN_FUNNEL && !done && !*moved; look++) {
+        *moved = inter_engine_progress(&world->engine);
+        done = comm->execution.done;
+    }
     if (tired && !done && !*moved)
         descriptor = world->transport->arm(world->transport);
     hier_funnel_leave(world);
@@ -164,7 +172,9 @@ int hier_run(weft_comm *comm, const inter_algorithm *algorithm, const inter_view
     bool done = code || comm->execution.done;
     hier_funnel_leave(world);
     for (looks = 0; !done; tired = core_backoff(&world->waiting, &looks)) {
-        done = run_step(comm, tired, &moved);
+        done = run_some(comm, tired, &moved);
+        if (done)
+            break;
         if (moved)
             looks = 0;
     }

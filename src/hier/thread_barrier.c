@@ -17,12 +17,14 @@ static void by_counter(hier_call *call) {
     intra_team *team = call->meeting.team;
     uint64_t use = ++call->meeting.member->counter_uses;
     hier_network(call, 0, HIER_READY, start);
-    hier_counter_add(call, &team->done, 1); /* unused here, but every use raises both */
     hier_counter_add(call, &team->ready, 1);
     if (call->comm->thread == 0 || hier_single_node(call)) {
         hier_counter_await(call, &team->ready, use);
         intra_post(&call->meeting, HIER_READY);
     }
+    /* Unused here, but every use raises both; not before all have come, and with that have done what the last use was for. */
+    if (call->comm->thread == 0)
+        hier_counter_add(call, &team->done, (uint64_t)hier_threads(call));
     hier_await_network(call);
 }
 

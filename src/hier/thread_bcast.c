@@ -89,6 +89,8 @@ static void by_counter(hier_call *call) {
         offer(call);
         if (!hier_on_root_node(call))
             hier_await_network(call);
+        /* Who waits for the copies of the use before must not count those of this one. */
+        hier_counter_await(call, &team->done, use - 1);
         hier_counter_add(call, &team->ready, (uint64_t)hier_threads(call));
         hier_counter_add(call, &team->done, 1);
         hier_counter_await(call, &team->done, use);

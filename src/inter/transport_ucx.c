@@ -124,11 +124,10 @@ static int ucx_send(inter_transport *base, int peer, uint64_t tag, const void *b
     }
     request->peer = peer;
     request->bytes = bytes;
-    ucp_request_param_t params = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
-        .cb.send = sent,
-        .user_data = request,
-    };
+    ucp_request_param_t params; /* what the mask does not name is not read */
+    params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    params.cb.send = sent;
+    params.user_data = request;
     return started(self, ucp_tag_send_nbx(self->endpoints[peer], buffer, bytes, tag, &params), request, "send");
 }
 
@@ -138,12 +137,11 @@ static int ucx_recv(inter_transport *base, int peer, uint64_t tag, void *buffer,
     ucp_tag_recv_info_t info = {.sender_tag = tag, .length = bytes};
     request->peer = peer;
     request->bytes = bytes;
-    ucp_request_param_t params = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_RECV_INFO,
-        .cb.recv = received,
-        .user_data = request,
-        .recv_info.tag_info = &info,
-    };
+    ucp_request_param_t params;
+    params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_RECV_INFO;
+    params.cb.recv = received;
+    params.user_data = request;
+    params.recv_info.tag_info = &info;
     ucs_status_ptr_t result = ucp_tag_recv_nbx(self->worker, buffer, bytes, tag, UINT64_MAX, &params);
     if (!result) { /* it was here already */
         request->native = NULL;
