@@ -5,11 +5,7 @@ include(CMakePackageConfigHelpers)
 install(DIRECTORY include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(TARGETS weft_shared EXPORT weftTargets)
 install(TARGETS weft_static EXPORT weftStaticTargets)
-foreach(tool weftrun weft-info weft-bench)
-  if(TARGET ${tool})
-    install(TARGETS ${tool})
-  endif()
-endforeach()
+install(TARGETS weftrun weft-info weft-bench)
 install(FILES LICENSE README.md ARCHITECTURE.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # The way from ${libdir}/pkgconfig to the prefix, so that an installed tree can be moved.

@@ -24,7 +24,7 @@ static void check(int code) {
 static int print_lines(const char *lines, int size) {
     int wrong = 0;
     for (int rank = 0; rank < size; rank++) {
-        const char *line = &lines[rank * LINE_BYTES];
+        const char *line = &lines[(size_t)rank * LINE_BYTES];
         int said;
         wrong += sscanf(line, "rank %d", &said) != 1 || said != rank;
         puts(line);

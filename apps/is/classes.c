@@ -57,5 +57,5 @@ const struct is_class *is_class_find(const char *name) {
 
 int64_t is_class_expected_rank(const struct is_class *spec, int probe, int iteration) {
     const struct is_probe *p = &spec->probes[probe];
-    return p->rank + p->slope * iteration + p->offset;
+    return p->rank + (int64_t)p->slope * iteration + p->offset;
 }

@@ -117,7 +117,7 @@ static int exchange(struct is_ranking *r) {
         sum += r->recv_counts[from];
     }
     if (sum > r->received_capacity || !r->received) {
-        const size_t capacity = sum + sum / 16 + 2 * IS_ITERATIONS;
+        const size_t capacity = sum + sum / 16 + (size_t)2 * IS_ITERATIONS;
         free(r->received);
         r->received = malloc(capacity * sizeof *r->received);
         if (!r->received)

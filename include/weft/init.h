@@ -51,10 +51,11 @@ typedef struct weft_bootstrap {
 
 /** All fields 0 (`weft_options options = {0};`) are the defaults. A WEFT_ variable that is set wins over its field. */
 typedef struct weft_options {
-    weft_thread_level thread_level;  /**< WEFT_THREAD_LEVEL */
-    weft_wait_policy wait_policy;    /**< WEFT_WAIT */
-    const weft_bootstrap *bootstrap; /**< NULL: a launcher's PMIx, else one process. Its context outlives the call */
-    const char *algorithm;           /**< WEFT_ALGORITHM; NULL: the built-in choice. Read during the call only */
+    weft_thread_level thread_level; /**< WEFT_THREAD_LEVEL */
+    weft_wait_policy wait_policy;   /**< WEFT_WAIT */
+    const weft_bootstrap
+        *bootstrap;        /**< NULL: PMIx, else one process. Not kept; its context is used until weft_finalize */
+    const char *algorithm; /**< WEFT_ALGORITHM; NULL: the built-in choice. Read during the call only */
 } weft_options;
 
 /**

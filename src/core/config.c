@@ -247,7 +247,7 @@ void core_config_print(FILE *file, const core_config *config) {
             value = row->choices ? word_of(row, raw) : number;
         }
         describe_range(row, range, sizeof(range));
-        fprintf(file, format, row->name, value && *value ? value : "-", origins[config->origin[v]], range,
+        fprintf(file, format, row->name, *value ? value : "-", origins[config->origin[v]], range,
                 *row->fallback ? row->fallback : "-", row->meaning);
     }
 }

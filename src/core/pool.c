@@ -27,20 +27,20 @@ void *core_pool_take(core_pool *pool, size_t bytes, uint32_t magic) {
     return block;
 }
 
-int core_pool_give(core_pool *pool, void *given, uint32_t magic) {
-    core_pooled *block = given;
+int core_pool_give(core_pool *pool, void *block, uint32_t magic) {
+    core_pooled *freed = block;
     uint32_t expected = magic;
     /* Of two threads that give the same block, one wins. */
-    if (!block || !atomic_compare_exchange_strong_explicit(&block->magic, &expected, 0, memory_order_relaxed,
+    if (!freed || !atomic_compare_exchange_strong_explicit(&freed->magic, &expected, 0, memory_order_relaxed,
                                                            memory_order_relaxed))
         return 0;
     pthread_mutex_lock(&pool->lock);
-    block->next = NULL;
+    freed->next = NULL;
     if (pool->oldest)
-        pool->newest->next = block;
+        pool->newest->next = freed;
     else
-        pool->oldest = block;
-    pool->newest = block;
+        pool->oldest = freed;
+    pool->newest = freed;
     pthread_mutex_unlock(&pool->lock);
     return 1;
 }

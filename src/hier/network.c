@@ -94,8 +94,10 @@ static enum core_idle drive(void *argument, bool tired) {
     int looks = slot->started == call->meeting.sequence ? LOOKS_IN_FUNNEL : 1;
     while (!moved && looks--)
         moved = inter_engine_progress(&world->engine);
-    if (tired && !moved && missing < 0 && slot->driver == self && !slot->execution.done)
+    if (tired && !moved && missing < 0 && slot->driver == self && !slot->execution.done) {
         descriptor = world->transport->arm(world->transport);
+        moved = descriptor < 0; /* something came just now: look again, do not sleep on it */
+    }
     hier_funnel_leave(world);
     if (descriptor >= 0) {
         sleep_on(descriptor);

@@ -26,6 +26,7 @@ struct hier_call {
     weft_comm *comm;
     const hier_arguments *arguments;
     hier_choice choice;
+    uint32_t note;              /* of this call: what its cell carries */
     int root_node, root_thread; /* of the root, where there is one */
     hier_slot *slot;
     hier_start_function *start; /* NULL: no network part */
@@ -94,7 +95,8 @@ static inline void hier_begin(hier_call *call, weft_comm *comm, const hier_argum
     const hier_layout *layout = comm->layout;
     bool commutative = !arguments->op || arguments->op->commutative;
     intra_begin(&call->meeting, comm->member);
-    call->meeting.own->flag.note = hier_note(arguments);
+    call->note = hier_note(arguments);
+    call->meeting.own->flag.note = call->note;
     call->comm = comm;
     call->arguments = arguments;
     call->choice =
@@ -120,7 +122,7 @@ static inline int hier_end(hier_call *call) {
 
 /** Is `thread`, which has posted, in the same call? If not the call's error is set. */
 static inline bool hier_same(hier_call *call, int thread) {
-    if (call->meeting.cells[thread].flag.note == call->meeting.own->flag.note)
+    if (thread == call->meeting.member->thread || call->meeting.cells[thread].flag.note == call->note)
         return true;
     hier_mismatch(call, thread);
     return false;

@@ -31,6 +31,8 @@ const hier_rule hier_rules[] = {
     {INTER_BCAST, INT_MAX, SIZE_MAX, "MST", HIER_FLAGS},
     {INTER_REDUCE, INT_MAX, INTRA_INLINE_BYTES, "MST", HIER_INLINE},
     {INTER_REDUCE, INT_MAX, SIZE_MAX, "MST", HIER_SLICES},
+    {INTER_ALLREDUCE, 1, 256, "nbBDE", HIER_INLINE},
+    {INTER_ALLREDUCE, 1, SIZE_MAX, "nbBDE", HIER_SLICES},
     {INTER_ALLREDUCE, INT_MAX, INTRA_INLINE_BYTES, "nbBDE", HIER_INLINE},
     {INTER_ALLREDUCE, INT_MAX, SIZE_MAX, "nbBDE", HIER_SLICES},
     {INTER_GATHER, INT_MAX, SIZE_MAX, "MST", HIER_FLAGS},
@@ -113,7 +115,7 @@ int hier_selector_init(hier_selector *selector, const char *text) {
     }
     if (strlen(text) >= sizeof(copy))
         return core_error(WEFT_ERR_CONFIG, "WEFT_ALGORITHM is longer than %zu bytes", sizeof(copy) - 1);
-    strcpy(copy, text);
+    memcpy(copy, text, strlen(text) + 1);
     for (char *item = strtok_r(copy, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
         int code = parse_rule(selector, item);
         if (code)

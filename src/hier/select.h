@@ -47,8 +47,8 @@ extern const hier_rule hier_rules[];
  */
 int hier_selector_init(hier_selector *selector, const char *text);
 
-/** The choice with what WEFT_ALGORITHM fixed; `rules` is that of the rules. */
-hier_choice hier_select_fixed(const hier_selector *selector, enum inter_collective collective, hier_choice rules,
+/** What is left of `choice`, the rules' own, after what WEFT_ALGORITHM fixed. */
+hier_choice hier_select_fixed(const hier_selector *selector, enum inter_collective collective, hier_choice choice,
                               size_t bytes, bool commutative);
 
 /**

@@ -23,9 +23,10 @@ static int start(hier_call *call, void *sum) {
     return hier_start(call, &view, &binding);
 }
 
-static void combine(hier_call *call, enum intra_operands where, intra_slice slice, void *out) {
+static void combine(hier_call *call, bool in_cells, intra_slice slice, void *out) {
     const hier_arguments *arguments = call->arguments;
-    intra_combine(&call->meeting, where, arguments->op, arguments->recv_type, slice, out);
+    intra_combine(&call->meeting, (intra_operands){in_cells, arguments->send}, arguments->op, arguments->recv_type,
+                  slice, out);
 }
 
 static intra_slice everything(const hier_call *call) {
@@ -34,7 +35,7 @@ static intra_slice everything(const hier_call *call) {
 
 static int start_inline(hier_call *call) {
     unsigned char *sum = call->meeting.release->payload.bytes;
-    combine(call, INTRA_INLINE, everything(call), sum);
+    combine(call, true, everything(call), sum);
     return start(call, sum);
 }
 
@@ -43,7 +44,7 @@ static void by_inline(hier_call *call) {
     memcpy(call->meeting.own->payload.bytes, arguments->send, arguments->bytes);
     if (hier_single_node(call)) {
         if (hier_sync(call, HIER_READY))
-            combine(call, INTRA_INLINE, everything(call), arguments->recv);
+            combine(call, true, everything(call), arguments->recv);
         return;
     }
     hier_network(call, HIER_NEED_ALL, HIER_READY, start_inline);
@@ -76,9 +77,10 @@ static void by_slices(hier_call *call) {
     if (!hier_sync(call, HIER_OFFERED))
         return;
     if (hier_single_node(call)) {
-        intra_combine_for_all(&call->meeting, arguments->op, arguments->recv_type, slice);
+        intra_combine_for_all(&call->meeting, arguments->send, arguments->recv, arguments->op, arguments->recv_type,
+                              slice);
     } else {
-        combine(call, INTRA_OFFERED, slice, hier_at(intra_offer_of(&call->meeting, 0)->recv, slice.begin, size));
+        combine(call, false, slice, hier_at(intra_offer_of(&call->meeting, 0)->recv, slice.begin, size));
         intra_post(&call->meeting, HIER_READY);
         if (hier_await_network(call))
             copy_from_leader(call);
@@ -97,7 +99,7 @@ static void by_counter(hier_call *call) {
     if (call->comm->thread == 0) {
         hier_counter_await(call, &team->ready, combined);
         if (hier_await_all(call, HIER_OFFERED))
-            combine(call, INTRA_OFFERED, everything(call), call->arguments->recv);
+            combine(call, false, everything(call), call->arguments->recv);
         intra_post(&call->meeting, HIER_READY);
         hier_await_network(call);
         hier_counter_add(call, &team->ready, threads);

@@ -28,14 +28,15 @@ static int start(hier_call *call, void *sum) {
     return hier_start(call, &view, &binding);
 }
 
-static void combine(hier_call *call, enum intra_operands where, intra_slice slice, void *out) {
+static void combine(hier_call *call, bool in_cells, intra_slice slice, void *out) {
     const hier_arguments *arguments = call->arguments;
-    intra_combine(&call->meeting, where, arguments->op, arguments->recv_type, slice, out);
+    intra_combine(&call->meeting, (intra_operands){in_cells, arguments->send}, arguments->op, arguments->recv_type,
+                  slice, out);
 }
 
 static int start_inline(hier_call *call) {
     unsigned char *sum = call->meeting.release->payload.bytes;
-    combine(call, INTRA_INLINE, (intra_slice){0, call->arguments->recv_count}, sum);
+    combine(call, true, (intra_slice){0, call->arguments->recv_count}, sum);
     return start(call, sum);
 }
 
@@ -47,7 +48,7 @@ static void by_inline(hier_call *call) {
     intra_post(&call->meeting, HIER_READY);
     if (hier_single_node(call)) {
         if (root && hier_await_all(call, HIER_READY))
-            combine(call, INTRA_INLINE, (intra_slice){0, arguments->recv_count}, arguments->recv);
+            combine(call, true, (intra_slice){0, arguments->recv_count}, arguments->recv);
         return;
     }
     /* Who does not need the sum goes on, but somebody has to drive. */
@@ -92,7 +93,7 @@ static void by_slices(hier_call *call) {
     if (!sum)
         return;
     intra_slice slice = intra_slice_of(arguments->recv_count, size, call->comm->thread, hier_threads(call));
-    combine(call, INTRA_OFFERED, slice, sum + slice.begin * size);
+    combine(call, false, slice, sum + slice.begin * size);
     if (hier_single_node(call)) {
         hier_sync(call, HIER_LEFT);
     } else {
@@ -113,7 +114,7 @@ static void by_counter(hier_call *call) {
         hier_counter_await(call, &team->ready, use);
         void *sum = hier_await_all(call, HIER_OFFERED) ? sum_of_host(call) : NULL;
         if (sum)
-            combine(call, INTRA_OFFERED, (intra_slice){0, call->arguments->recv_count}, sum);
+            combine(call, false, (intra_slice){0, call->arguments->recv_count}, sum);
         intra_post(&call->meeting, HIER_READY);
         hier_counter_add(call, &team->done, threads);
     } else {

@@ -9,8 +9,14 @@
 #include <core/op.h>
 #include <intra/meeting.h>
 
-/** Where a thread's operand is: in its cell's payload, or at its offer's send address. */
-enum intra_operands { INTRA_INLINE, INTRA_OFFERED };
+/**
+ * Where the operands are: in the payloads of the cells, or at the offers' send addresses. The caller's own is given by its
+ * address: its cell has most likely moved to the cache of a thread that read it, and reading it would fetch it back.
+ */
+typedef struct intra_operands {
+    bool in_cells;
+    const void *own;
+} intra_operands;
 
 typedef struct intra_slice {
     size_t begin, count; /* elements */
@@ -23,11 +29,11 @@ intra_slice intra_slice_of(size_t count, size_t element_bytes, int index, int pa
  * Combines, in thread order, elements begin … begin+count-1 of every thread's operand into `out` (which is where
  * element `begin` goes). `out` may be the place of one of the operands. All threads have posted their operands.
  */
-void intra_combine(const intra_meeting *meeting, enum intra_operands where, const weft_op *op,
-                   const weft_datatype *type, intra_slice slice, void *out);
+void intra_combine(const intra_meeting *meeting, intra_operands operands, const weft_op *op, const weft_datatype *type,
+                   intra_slice slice, void *out);
 
-/** Combines a slice of the offered operands, and puts the result into every thread's offered recv. */
-void intra_combine_for_all(const intra_meeting *meeting, const weft_op *op, const weft_datatype *type,
-                           intra_slice slice);
+/** Combines a slice of the offered operands, and puts the result into every thread's offered recv; own, recv: the caller's. */
+void intra_combine_for_all(const intra_meeting *meeting, const void *own, void *recv, const weft_op *op,
+                           const weft_datatype *type, intra_slice slice);
 
 #endif

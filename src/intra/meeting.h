@@ -45,6 +45,7 @@ static inline void intra_begin(intra_meeting *meeting, intra_member *member) {
     meeting->own = own;
     meeting->sequence = sequence;
     meeting->idle = NULL;
+    meeting->idle_argument = NULL;
 }
 
 static inline uint64_t intra_value(const intra_meeting *meeting, unsigned phase) {

@@ -50,6 +50,10 @@ class Combine : public ::testing::TestWithParam<int> {
         for (size_t thread = 0; thread < operands.size(); thread++)
             meetings[thread].own->payload.offer.send = operands[thread].data();
     }
+    // As the thread sees them: its own by its address.
+    intra_operands offered(int thread) const {
+        return {false, operands[size_t(thread)].data()};
+    }
     Words oracle() const {
         Words result = operands[0];
         for (size_t thread = 1; thread < operands.size(); thread++)
@@ -75,7 +79,7 @@ TEST_P(Combine, OfferedOperandsMeetInThreadOrder) {
         offer();
         Words out(words + 2, 77), expected = oracle();
         expected.insert(expected.begin(), 77), expected.push_back(77);
-        intra_combine(&meetings[0], INTRA_OFFERED, op, WEFT_UINT64_T, {0, words}, out.data() + 1);
+        intra_combine(&meetings[0], offered(0), op, WEFT_UINT64_T, {0, words}, out.data() + 1);
         EXPECT_EQ(out, expected) << words << " words";
     }
 }
@@ -87,7 +91,7 @@ TEST_P(Combine, TheResultMayReplaceAnyOperand) {
             offer();
             Words expected = oracle();
             std::vector<Words> before = operands;
-            intra_combine(&meetings[size_t(T - 1)], INTRA_OFFERED, op, WEFT_UINT64_T, {0, words},
+            intra_combine(&meetings[size_t(T - 1)], offered(T - 1), op, WEFT_UINT64_T, {0, words},
                           operands[size_t(victim)].data());
             before[size_t(victim)] = expected;
             EXPECT_EQ(operands, before) << words << " words into operand " << victim;
@@ -101,7 +105,8 @@ TEST_P(Combine, SlicesOfAllThreadsMakeTheWhole) {
         Words out(words, 77);
         for (int thread = 0; thread < T; thread++) {
             intra_slice slice = intra_slice_of(words, sizeof(uint64_t), thread, T);
-            intra_combine(&meetings[size_t(thread)], INTRA_OFFERED, op, WEFT_UINT64_T, slice, out.data() + slice.begin);
+            intra_combine(&meetings[size_t(thread)], offered(thread), op, WEFT_UINT64_T, slice,
+                          out.data() + slice.begin);
         }
         EXPECT_EQ(out, oracle()) << words << " words";
     }
@@ -114,7 +119,7 @@ TEST_P(Combine, InlineOperandsComeFromTheCells) {
             if (words)
                 memcpy(meetings[thread].own->payload.bytes, operands[thread].data(), words * sizeof(uint64_t));
         Words out(words, 77);
-        intra_combine(&meetings[0], INTRA_INLINE, op, WEFT_UINT64_T, {0, words}, out.data());
+        intra_combine(&meetings[0], {true, operands[0].data()}, op, WEFT_UINT64_T, {0, words}, out.data());
         EXPECT_EQ(out, oracle()) << words << " words";
     }
 }
@@ -135,7 +140,8 @@ TEST_P(Combine, ForAllWritesItsSliceEverywhereAndNothingElse) {
             intra_slice slice = intra_slice_of(words, sizeof(uint64_t), self, T);
             for (Words &one : expected)
                 std::copy_n(result.begin() + ptrdiff_t(slice.begin), slice.count, one.begin() + ptrdiff_t(slice.begin));
-            intra_combine_for_all(&meetings[size_t(self)], op, WEFT_UINT64_T, slice);
+            intra_combine_for_all(&meetings[size_t(self)], operands[size_t(self)].data(),
+                                  meetings[size_t(self)].own->payload.offer.recv, op, WEFT_UINT64_T, slice);
             EXPECT_EQ(in_place ? operands : received, expected) << words << " words" << (in_place ? " in place" : "");
         }
 }
@@ -163,12 +169,13 @@ TEST_P(Combine, PiecesHoldWholeElementsOfAnySize) {
             }
         for (size_t thread = 0; thread < threads; thread++)
             meetings[thread].own->payload.offer.send = bytes[thread].data();
-        intra_combine(&meetings[0], INTRA_OFFERED, WEFT_SUM, WEFT_UINT8_T, {0, count}, out.data());
+        intra_combine(&meetings[0], {false, bytes[0].data()}, WEFT_SUM, WEFT_UINT8_T, {0, count}, out.data());
         EXPECT_EQ(out, sums) << count;
         for (size_t thread = 0; thread < threads; thread++)
             meetings[thread].own->payload.offer.send = pairs[thread].data();
         std::vector<pair> got(count);
-        intra_combine(&meetings[0], INTRA_OFFERED, WEFT_MAXLOC, WEFT_LONG_DOUBLE_INT, {0, count}, got.data());
+        intra_combine(&meetings[0], {false, pairs[0].data()}, WEFT_MAXLOC, WEFT_LONG_DOUBLE_INT, {0, count},
+                      got.data());
         for (size_t i = 0; i < count; i++)
             ASSERT_TRUE(got[i].value == most[i].value && got[i].index == most[i].index) << count << ", element " << i;
     }

@@ -17,8 +17,8 @@ void inter_reduce_mst(inter_schedule *schedule, const inter_view *view) {
     inter_mst_edge edges[INTER_MST_MAX_EDGES];
     int count = inter_mst_edges(view->rank, view->size, view->root, edges);
     size_t n = view->count;
-    bool is_root = view->rank == view->root;
-    int children = count - (count && edges[0].parent);
+    bool is_root = !count || !edges[0].parent;
+    int children = count - !is_root;
     inter_place result = inter_at(INTER_SEND, 0); /* a leaf sends its operand as it is */
     if (children) {
         inter_place sum = is_root ? inter_at(INTER_RECV, 0) : inter_schedule_temp(schedule, n);

@@ -14,7 +14,7 @@
 void inter_scatter_mst(inter_schedule *schedule, const inter_view *view) {
     inter_mst_edge edges[INTER_MST_MAX_EDGES];
     int count = inter_mst_edges(view->rank, view->size, view->root, edges);
-    bool is_root = view->rank == view->root;
+    bool is_root = !count || !edges[0].parent;
     size_t own = inter_blocks_count(view, view->rank, view->rank);
     inter_place mine = inter_at(INTER_RECV, 0);
     if (!is_root && count == 1) { /* a leaf */

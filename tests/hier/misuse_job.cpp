@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Wrong use in a job of several processes: an error of one that concerns all is everybody's, a local one is nobody else's.
+#include "misuse.h"
+
+#include <algorithm>
+
+namespace {
+
+class MisuseJob : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        comm_ = weft_process_comm();
+        rank_ = weft_rank(comm_);
+        size_ = weft_size(comm_);
+    }
+    void TearDown() override {
+        expect_alive();
+    }
+    // All processes still work together.
+    void expect_alive() {
+        int one = 1, sum = 0;
+        EXPECT_OK(weft_allreduce(&one, &sum, 1, WEFT_INT, WEFT_SUM, comm_));
+        EXPECT_EQ(sum, size_);
+    }
+    weft_comm *comm_ = nullptr;
+    int rank_ = 0, size_ = 0;
+};
+
+// Every process that asks for a number of threads that cannot be makes the team fail everywhere, and the next one stands.
+TEST_F(MisuseJob, BadThreadsInOneProcess) {
+    for (int bad = 0; bad < size_; bad++)
+        for (int threads : {-1, WEFT_MAX_TEAM_THREADS + 1}) {
+            weft_team *team = nullptr;
+            EXPECT_ERROR(WEFT_ERR_ARG, weft_team_create(comm_, rank_ == bad ? threads : 2, &team),
+                         "rank " + std::to_string(rank_), "weft_team_create");
+            EXPECT_EQ(team, nullptr);
+            if (rank_ != bad)
+                misuse::expect_sentence({"process " + std::to_string(bad)}, "weft_team_create");
+        }
+    weft_team *team = nullptr;
+    EXPECT_OK(weft_team_create(comm_, 2, &team));
+    EXPECT_OK(weft_team_free(&team));
+}
+
+// An argument that is wrong everywhere sends nothing, so the next collective is not disturbed.
+TEST_F(MisuseJob, WrongArgumentsEverywhere) {
+    int value = 0;
+    for (int root : {-1, size_}) {
+        EXPECT_ERROR(WEFT_ERR_RANK, weft_bcast(&value, 1, WEFT_INT, root, comm_), "rank " + std::to_string(rank_));
+        expect_alive();
+    }
+    EXPECT_ERROR(WEFT_ERR_ARG, weft_allreduce(&value, nullptr, 1, WEFT_INT, WEFT_SUM, comm_), "recv is NULL");
+    EXPECT_ERROR(WEFT_ERR_ARG, weft_bcast(&value, 1, nullptr, 0, comm_), "type");
+}
+
+TEST_F(MisuseJob, FinalizeWithATeamStanding) {
+    weft_team *team = nullptr;
+    EXPECT_OK(weft_team_create(comm_, 2, &team));
+    EXPECT_ERROR(WEFT_ERR_BUSY, weft_finalize(), "rank " + std::to_string(rank_), "weft_team_free");
+    EXPECT_OK(weft_team_free(&team));
+}
+
+// A team that one process frees early, while another still holds its own: freeing is local.
+TEST_F(MisuseJob, TeamFreedEarlyByOne) {
+    weft_team *team = nullptr, *second = nullptr;
+    EXPECT_OK(weft_team_create(comm_, 1, &team));
+    if (rank_ == 0) {
+        EXPECT_OK(weft_team_free(&team));
+    }
+    EXPECT_OK(weft_team_create(comm_, 1, &second));
+    weft_comm *mine = nullptr;
+    EXPECT_OK(weft_team_enter(second, 0, &mine));
+    int sum = 0, one = 1;
+    EXPECT_OK(weft_allreduce(&one, &sum, 1, WEFT_INT, WEFT_SUM, mine));
+    EXPECT_EQ(sum, size_);
+    EXPECT_OK(weft_team_leave(&mine));
+    if (rank_ != 0) {
+        EXPECT_OK(weft_team_free(&team));
+    }
+    EXPECT_OK(weft_team_free(&second));
+}
+
+// More is sent than is expected: an error where it arrives, and nothing behind the buffer is written.
+TEST_F(MisuseJob, MoreSentThanExpected) {
+    if (size_ == 1)
+        GTEST_SKIP() << "what a process sends to itself is checked before";
+    for (size_t elements : {size_t(8), size_t(100000)}) {
+        std::vector<size_t> sent((size_t)size_, 0), expected((size_t)size_, 0);
+        std::vector<ptrdiff_t> displs((size_t)size_, 0);
+        std::vector<int> from(elements, 1), to(elements, 2);
+        if (rank_ == 0)
+            sent[1] = elements;
+        if (rank_ == 1)
+            expected[0] = elements / 2;
+        int code = weft_alltoallv(from.data(), sent.data(), displs.data(), WEFT_INT, to.data(), expected.data(),
+                                  displs.data(), WEFT_INT, comm_);
+        EXPECT_EQ(std::string(weft_strerror(rank_ == 1 ? WEFT_ERR_TRUNCATE : WEFT_SUCCESS)), weft_strerror(code))
+            << "rank " << rank_ << ", " << elements << " elements: " << weft_last_error();
+        if (rank_ == 1)
+            misuse::expect_sentence({"rank 1"}, "weft_alltoallv");
+        EXPECT_EQ(std::count(to.begin() + (ptrdiff_t)elements / 2, to.end(), 2), (ptrdiff_t)(elements - elements / 2));
+        EXPECT_OK(weft_barrier(comm_));
+    }
+}
+
+} // namespace
