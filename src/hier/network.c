@@ -143,16 +143,14 @@ bool hier_await_network(hier_call *call) {
     return !call->error;
 }
 
-/* Some looks at a collective of a process communicator; true when it is done. */
+/* Some looks at a collective of a process communicator, by who holds the funnel, and leaves it. True when it is done. */
 static bool run_some(weft_comm *comm, bool tired, bool *moved) {
     hier_world *world = comm->world;
     int descriptor = -1;
-    *moved = false;
-    if (!hier_funnel_try(world))
-        return false;
     bool done = comm->execution.done;
-    for (int look = 0; look < LOOKS_IN_FUNNEL && !done && !*moved; look++) {
-        *moved = inter_engine_progress(&world->engine);
+    *moved = false;
+    for (int look = 0; look < LOOKS_IN_FUNNEL && !done; look++) {
+        *moved |= inter_engine_progress(&world->engine);
         done = comm->execution.done;
     }
     if (tired && !done && !*moved)
@@ -171,16 +169,20 @@ int hier_run(weft_comm *comm, const inter_algorithm *algorithm, const inter_view
     while (!hier_funnel_try(world))
         (void)core_backoff(&world->waiting, &looks);
     int code = inter_execution_start(&comm->execution, &world->engine, id, algorithm, view, binding);
-    bool done = code || comm->execution.done;
-    hier_funnel_leave(world);
-    for (looks = 0; !done; tired = core_backoff(&world->waiting, &looks)) {
-        done = run_some(comm, tired, &moved);
-        if (done)
-            break;
+    if (code) {
+        hier_funnel_leave(world);
+        return code;
+    }
+    looks = 0;
+    for (bool held = true, done = false; !done; held = !done && hier_funnel_try(world)) {
+        if (held)
+            done = run_some(comm, tired, &moved);
         if (moved)
             looks = 0;
+        if (!done)
+            tired = core_backoff(&world->waiting, &looks);
     }
-    if (!code && comm->execution.completion.error)
+    if (comm->execution.completion.error)
         code =
             core_error(comm->execution.completion.error, "rank %d: %s failed between the processes: %s", comm->rank,
                        inter_collective_name(algorithm->collective), weft_strerror(comm->execution.completion.error));

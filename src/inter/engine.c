@@ -129,9 +129,8 @@ bool inter_engine_progress(inter_engine *engine) {
     if (!engine->active)
         return false;
     bool moved = engine->transport->progress(engine->transport) != 0;
-    int failed = engine->transport->failed_peer(engine->transport);
-    if (failed >= 0)
-        fail_all(engine, failed);
+    if (engine->transport->failed_peer >= 0)
+        fail_all(engine, engine->transport->failed_peer);
     inter_execution **link = &engine->active;
     while (*link) {
         inter_execution *execution = *link;

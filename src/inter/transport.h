@@ -31,6 +31,7 @@ typedef struct inter_transport inter_transport;
 struct inter_transport {
     const char *name;
     int rank, size;
+    int failed_peer; /* the rank of a process that is known to be out of reach, -1 when there is none */
 
     /**
      * Start a message to or from `peer`. The buffer belongs to the transport until the request completes: pending goes
@@ -43,8 +44,6 @@ struct inter_transport {
     int (*recv)(inter_transport *self, int peer, uint64_t tag, void *buffer, size_t bytes, inter_request *request);
     /** Moves things on; the number of events, 0 when nothing happened. Completions run inside. */
     unsigned (*progress)(inter_transport *self);
-    /** The rank of a process that is known to be out of reach, -1 when there is none. */
-    int (*failed_peer)(const inter_transport *self);
     /** Takes a request back; it completes (with an error) before this returns or in a later progress. */
     void (*cancel)(inter_transport *self, inter_request *request);
     /**

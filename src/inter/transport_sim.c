@@ -207,11 +207,6 @@ static void sim_cancel(inter_transport *base, inter_request *request) {
     inter_completed(request->completion, WEFT_ERR_PROC_FAILED);
 }
 
-static int sim_failed_peer(const inter_transport *base) {
-    (void)base;
-    return -1;
-}
-
 static int sim_arm(inter_transport *base) {
     (void)base;
     return -1;
@@ -240,7 +235,7 @@ int inter_sim_create(int size, uint64_t seed, inter_sim **sim) {
                                              .send = sim_send,
                                              .recv = sim_recv,
                                              .progress = sim_progress,
-                                             .failed_peer = sim_failed_peer,
+                                             .failed_peer = -1,
                                              .cancel = sim_cancel,
                                              .arm = sim_arm,
                                              .disconnect = sim_close,

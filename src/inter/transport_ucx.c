@@ -18,7 +18,6 @@ typedef struct ucx_transport {
     ucp_context_h context;
     ucp_worker_h worker;
     ucp_ep_h *endpoints; /* by rank; NULL until first use */
-    int failed_peer;
     int event_fd;
 } ucx_transport;
 
@@ -74,7 +73,7 @@ static void endpoint_failed(void *argument, ucp_ep_h endpoint, ucs_status_t stat
     (void)status;
     for (int peer = 0; peer < self->base.size; peer++)
         if (self->endpoints[peer] == endpoint)
-            self->failed_peer = peer;
+            self->base.failed_peer = peer;
 }
 
 static int connect_peer(ucx_transport *self, int peer) {
@@ -160,10 +159,6 @@ static unsigned ucx_progress(inter_transport *base) {
     return ucp_worker_progress(ucx_of(base)->worker);
 }
 
-static int ucx_failed_peer(const inter_transport *base) {
-    return ((const ucx_transport *)base)->failed_peer;
-}
-
 static void ucx_cancel(inter_transport *base, inter_request *request) {
     if (request->native)
         ucp_request_cancel(ucx_of(base)->worker, request->native);
@@ -188,7 +183,7 @@ static void ucx_disconnect(inter_transport *base) {
         if (!self->endpoints[peer])
             continue;
         ucp_request_param_t params = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
-                                      .flags = self->failed_peer >= 0 ? UCP_EP_CLOSE_FLAG_FORCE : 0};
+                                      .flags = self->base.failed_peer >= 0 ? UCP_EP_CLOSE_FLAG_FORCE : 0};
         wait_for(self, ucp_ep_close_nbx(self->endpoints[peer], &params));
         self->endpoints[peer] = NULL;
     }
@@ -258,14 +253,13 @@ int inter_transport_ucx(inter_bootstrap *bootstrap, const void *card, size_t car
                                    .send = ucx_send,
                                    .recv = ucx_recv,
                                    .progress = ucx_progress,
-                                   .failed_peer = ucx_failed_peer,
                                    .cancel = ucx_cancel,
                                    .arm = ucx_arm,
                                    .disconnect = ucx_disconnect,
                                    .close = ucx_close};
     self->bootstrap = bootstrap;
     self->card_bytes = card_bytes;
-    self->failed_peer = -1;
+    self->base.failed_peer = -1;
     self->endpoints = calloc((size_t)bootstrap->size, sizeof(ucp_ep_h));
     int code = self->endpoints ? open_worker(self)
                                : core_error(WEFT_ERR_NOMEM, "rank %d: no memory for endpoints", bootstrap->rank);

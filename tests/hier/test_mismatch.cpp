@@ -65,7 +65,8 @@ const one_call calls[] = {
 };
 
 // One thread calls `odd`, the others `usual`. A team of its own each time: after a mismatch it is only good to be freed.
-void meet(int threads, int odd_thread, const one_call &odd, const one_call &usual) {
+// `noticed`: at least one must notice where every rank of one of the calls waits for another.
+void meet(int threads, int odd_thread, const one_call &odd, const one_call &usual, bool noticed) {
     snprintf(under_way, sizeof(under_way), "hangs: thread %d of %d calls %s, the others %s\n", odd_thread, threads,
              odd.name, usual.name);
     alarm(20);
@@ -80,7 +81,7 @@ void meet(int threads, int odd_thread, const one_call &odd, const one_call &usua
         int code = mine.run(comm, send.data(), recv.data());
         if (code == WEFT_ERR_MISMATCH) {
             mismatches++;
-            misuse::expect_sentence({"rank " + std::to_string(thread), "weft_", "thread "}, under_way);
+            misuse::expect_sentence({"rank " + std::to_string(thread), "weft_", "thread"}, under_way);
         } else if (code != WEFT_SUCCESS) {
             others++;
             ADD_FAILURE() << under_way << " got " << weft_last_error();
@@ -96,7 +97,7 @@ void meet(int threads, int odd_thread, const one_call &odd, const one_call &usua
     EXPECT_OK(weft_team_free(&team));
     alarm(0);
     bool same = strcmp(odd.name, usual.name) == 0;
-    EXPECT_TRUE(same ? mismatches == 0 : mismatches > 0 || !(odd.meets || usual.meets)) << under_way;
+    EXPECT_TRUE(same ? mismatches == 0 : mismatches > 0 || !noticed || !(odd.meets || usual.meets)) << under_way;
 }
 
 class Mismatch : public ::testing::TestWithParam<const char *> {};
@@ -108,8 +109,10 @@ TEST_P(Mismatch, EveryPair) {
     ASSERT_EQ(WEFT_SUCCESS, weft_init(&options)) << weft_last_error();
     for (const one_call &odd : calls)
         for (const one_call &usual : calls) {
-            meet(2, 1, odd, usual);
-            meet(3, 0, odd, usual);
+            // Counters of different collectives may add up to the number that both wait for.
+            bool noticed = !strstr(GetParam(), "counter");
+            meet(2, 1, odd, usual, noticed);
+            meet(3, 0, odd, usual, noticed);
         }
     EXPECT_OK(weft_finalize());
 }
@@ -123,7 +126,7 @@ TEST(MismatchOfMany, EveryPair) {
     signal(SIGALRM, say_what_hangs);
     ASSERT_EQ(WEFT_SUCCESS, weft_init(nullptr)) << weft_last_error();
     for (size_t i = 0; i < std::size(calls); i++)
-        meet(11, 1 + (int)i % 10, calls[i], calls[(i * 7 + 3) % std::size(calls)]);
+        meet(11, 1 + (int)i % 10, calls[i], calls[(i * 7 + 3) % std::size(calls)], true);
     EXPECT_OK(weft_finalize());
 }
 

@@ -158,7 +158,7 @@ TEST_F(Arguments, MoreThanMemoryCanHold) {
                      rank, "weft_alltoallv");
     });
     // One block would fit, those of all ranks do not.
-    size_t third = SIZE_MAX / 6;
+    size_t third = SIZE_MAX / 5;
     EXPECT_ERROR(WEFT_ERR_ARG, weft_allgather(a_, third, WEFT_BYTE, b_, third, WEFT_BYTE, worker_), "3 ranks");
 }
 

@@ -176,7 +176,7 @@ TEST(Engine, ADeadPeerEndsAllExecutions) {
                       {0, sequence});
     EXPECT_FALSE(job.finish());
     EXPECT_EQ(job.finished_calls(0), 0);
-    job.engine(0).transport->failed_peer = [](const inter_transport *) { return 2; };
+    job.engine(0).transport->failed_peer = 2;
     for (int round = 0; round < 3; round++)
         inter_engine_progress(&job.engine(0));
     EXPECT_EQ(job.engine(0).active, nullptr);
