@@ -44,23 +44,31 @@ static void cancel_all(inter_execution *execution, inter_transport *transport) {
             transport->cancel(transport, &execution->requests[i]);
 }
 
+/*
+ * Must the schedule stop? Not when a message had the wrong length: it has arrived, and the peers wait for what this process
+ * has yet to send. The schedule goes on to its end, with an error to report.
+ */
+static bool is_fatal(int error) {
+    return error && error != WEFT_ERR_TRUNCATE && error != WEFT_ERR_MISMATCH;
+}
+
 /* Issues stage after stage until one has something under way. */
 static void advance(inter_execution *execution, inter_transport *transport) {
     const inter_schedule *schedule = &execution->schedule;
     inter_completion *completion = &execution->completion;
-    while (completion->pending == 0 && !completion->error && execution->next < schedule->count) {
+    while (completion->pending == 0 && !is_fatal(completion->error) && execution->next < schedule->count) {
         unsigned stage = schedule->steps[execution->next].stage;
         while (execution->next < schedule->count && schedule->steps[execution->next].stage == stage) {
             int code = issue(execution, transport, execution->next++);
             if (code && !completion->error)
                 completion->error = code;
-            if (completion->error)
+            if (is_fatal(completion->error))
                 break;
         }
-        if (completion->error)
+        if (is_fatal(completion->error))
             cancel_all(execution, transport);
     }
-    execution->done = completion->pending == 0 && (completion->error || execution->next == schedule->count);
+    execution->done = completion->pending == 0 && (is_fatal(completion->error) || execution->next == schedule->count);
     if (execution->done && execution->finished)
         execution->finished(execution->argument, completion->error);
 }
@@ -117,7 +125,7 @@ int inter_execution_start(inter_execution *execution, inter_engine *engine, inte
 
 static void fail_all(inter_engine *engine, int peer) {
     for (inter_execution *execution = engine->active; execution; execution = execution->next_active) {
-        if (execution->completion.error)
+        if (is_fatal(execution->completion.error))
             continue;
         execution->completion.error = core_error(WEFT_ERR_PROC_FAILED, "rank %d: process %d died or is out of reach",
                                                  engine->transport->rank, peer);
@@ -134,7 +142,7 @@ bool inter_engine_progress(inter_engine *engine) {
     inter_execution **link = &engine->active;
     while (*link) {
         inter_execution *execution = *link;
-        if (execution->completion.error && !execution->cancelled)
+        if (is_fatal(execution->completion.error) && !execution->cancelled)
             cancel_all(execution, engine->transport);
         if (execution->completion.pending == 0)
             advance(execution, engine->transport);
