@@ -69,19 +69,22 @@ static void flag_sleep(core_flag *flag, uint64_t target, const struct timespec *
     atomic_fetch_sub_explicit(&flag->sleepers, 1, memory_order_relaxed);
 }
 
-void core_flag_wait_slow(core_flag *flag, uint64_t target, const core_waiting *waiting, core_idle_function *idle,
+bool core_flag_wait_slow(core_flag *flag, uint64_t target, const core_waiting *waiting, core_idle_function *idle,
                          void *argument) {
     static const struct timespec idle_limit = {.tv_nsec = IDLE_SLEEP_NS};
     unsigned looks = 0;
     bool tired = false;
     while (!core_flag_reached(flag, target)) {
         enum core_idle result = idle ? idle(argument, tired) : CORE_IDLE_NOTHING;
+        if (result == CORE_IDLE_GIVE_UP)
+            return false;
         if (result == CORE_IDLE_NOTHING && tired)
             flag_sleep(flag, target, idle ? &idle_limit : NULL);
         if (result == CORE_IDLE_MOVED)
             looks = 0;
         tired = core_backoff(waiting, &looks);
     }
+    return true;
 }
 
 void core_flag_wake(core_flag *flag) {

@@ -48,7 +48,7 @@ typedef struct core_flag {
 /** Called between two looks. True: it is time to sleep (the caller does, for a bounded time or until woken). */
 bool core_backoff(const core_waiting *waiting, unsigned *looks);
 
-enum core_idle { CORE_IDLE_NOTHING, CORE_IDLE_MOVED, CORE_IDLE_SLEPT };
+enum core_idle { CORE_IDLE_NOTHING, CORE_IDLE_MOVED, CORE_IDLE_SLEPT, CORE_IDLE_GIVE_UP };
 
 /**
  * Called by a waiting thread between looks to drive something else (the network). `tired`: the wait has come to the
@@ -57,10 +57,11 @@ enum core_idle { CORE_IDLE_NOTHING, CORE_IDLE_MOVED, CORE_IDLE_SLEPT };
 typedef enum core_idle core_idle_function(void *argument, bool tired);
 
 /**
- * Returns when *flag ≥ target. Acquire: pairs with the release in core_flag_publish/add, so that what the publisher
- * wrote before is visible. `idle` may be NULL; with one, sleeps are bounded, so that it is called again.
+ * Returns true when *flag ≥ target. Acquire: pairs with the release in core_flag_publish/add, so that what the publisher
+ * wrote before is visible. `idle` may be NULL; with one, sleeps are bounded, so that it is called again, and when it gives
+ * up the wait ends with false.
  */
-void core_flag_wait_slow(core_flag *flag, uint64_t target, const core_waiting *waiting, core_idle_function *idle,
+bool core_flag_wait_slow(core_flag *flag, uint64_t target, const core_waiting *waiting, core_idle_function *idle,
                          void *argument);
 
 /** Wakes whoever sleeps on the flag. */
@@ -71,19 +72,20 @@ static inline bool core_flag_reached(const core_flag *flag, uint64_t target) {
     return atomic_load_explicit(&flag->value, memory_order_acquire) >= target;
 }
 
-/** Waits, looking at the flag alone for a moment: most waits between threads that run end there. */
-static inline void core_flag_wait_idle(core_flag *flag, uint64_t target, const core_waiting *waiting,
-                                       core_idle_function *idle, void *argument) {
+/** Looks at the flag for a moment: most waits between threads that run end there. True when *flag ≥ target. */
+static inline bool core_flag_wait_hot(const core_flag *flag, uint64_t target, const core_waiting *waiting) {
     for (unsigned look = 0; look <= waiting->hot; look++) {
         if (core_flag_reached(flag, target))
-            return;
+            return true;
         core_pause();
     }
-    core_flag_wait_slow(flag, target, waiting, idle, argument);
+    return false;
 }
 
+/** Returns when *flag ≥ target; acquire. */
 static inline void core_flag_wait(core_flag *flag, uint64_t target, const core_waiting *waiting) {
-    core_flag_wait_idle(flag, target, waiting, NULL, NULL);
+    if (!core_flag_wait_hot(flag, target, waiting))
+        core_flag_wait_slow(flag, target, waiting, NULL, NULL);
 }
 
 /**

@@ -8,14 +8,14 @@
 /* Under SERIALIZED the leader drives at every look, the others now and then, lest all fight for the funnel. */
 #define DRIVE_EVERY      16
 
-int hier_mismatch(hier_call *call, int thread) {
+bool hier_mismatch(hier_call *call, int thread) {
     if (!call->error)
         call->error = core_error(WEFT_ERR_MISMATCH,
                                  "rank %d called %s (root %d, %zu bytes), but rank %zu, thread %d of the same process, "
                                  "is in another collective or one with another root, operation or size",
                                  call->comm->rank, call->arguments->call, call->arguments->root, call->arguments->bytes,
                                  hier_first_rank(call) + (size_t)thread, thread);
-    return call->error;
+    return false;
 }
 
 int hier_end_failed(hier_call *call) {
@@ -125,9 +125,9 @@ int hier_start(hier_call *call, const inter_view *view, const inter_binding *bin
 /* The only one who can start the network part waits where it is woken when it may. */
 static void await_needed(hier_call *call) {
     if (call->need_thread == HIER_NEED_ALL)
-        intra_await_all(&call->meeting, call->need_phase);
+        hier_await_all(call, call->need_phase);
     else if (call->need_thread != HIER_NEED_NONE)
-        intra_await(&call->meeting, call->need_thread, call->need_phase);
+        hier_await(call, call->need_thread, call->need_phase);
 }
 
 bool hier_await_network(hier_call *call) {
@@ -136,7 +136,9 @@ bool hier_await_network(hier_call *call) {
     if (call->comm->world->config.thread_level == WEFT_THREAD_FUNNELED && call->comm->thread == 0)
         await_needed(call);
     /* Acquire: pairs with release(). */
-    intra_await_flag(&call->meeting, &call->meeting.release->flag, intra_value(&call->meeting, HIER_RELEASED));
+    if (!intra_await_flag(&call->meeting, &call->meeting.release->flag, intra_value(&call->meeting, HIER_RELEASED),
+                          INTRA_ALL))
+        return hier_mismatch(call, call->meeting.mismatch);
     if (call->slot->error && !call->error)
         call->error = core_error(call->slot->error, "rank %d: %s failed between the processes: %s", call->comm->rank,
                                  call->arguments->call, weft_strerror(call->slot->error));

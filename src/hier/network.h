@@ -26,7 +26,6 @@ struct hier_call {
     weft_comm *comm;
     const hier_arguments *arguments;
     hier_choice choice;
-    uint32_t note;              /* of this call: what its cell carries */
     int root_node, root_thread; /* of the root, where there is one */
     hier_slot *slot;
     hier_start_function *start; /* NULL: no network part */
@@ -72,8 +71,8 @@ static inline size_t hier_first_rank(const hier_call *call) {
     return call->comm->layout->offsets[call->comm->node];
 }
 
-/** Notes that `thread` is in another call: sets the call's error, writes the sentence. */
-int hier_mismatch(hier_call *call, int thread) __attribute__((cold));
+/** Notes that `thread` is in another call: sets the call's error, writes the sentence. Returns false. */
+bool hier_mismatch(hier_call *call, int thread) __attribute__((cold));
 
 /** hier_end() of a call that went wrong. */
 int hier_end_failed(hier_call *call) __attribute__((cold));
@@ -94,9 +93,7 @@ static inline uint32_t hier_note(const hier_arguments *arguments) {
 static inline void hier_begin(hier_call *call, weft_comm *comm, const hier_arguments *arguments) {
     const hier_layout *layout = comm->layout;
     bool commutative = !arguments->op || arguments->op->commutative;
-    intra_begin(&call->meeting, comm->member);
-    call->note = hier_note(arguments);
-    call->meeting.own->flag.note = call->note;
+    intra_begin(&call->meeting, comm->member, hier_note(arguments));
     call->comm = comm;
     call->arguments = arguments;
     call->choice =
@@ -122,10 +119,9 @@ static inline int hier_end(hier_call *call) {
 
 /** Is `thread`, which has posted, in the same call? If not the call's error is set. */
 static inline bool hier_same(hier_call *call, int thread) {
-    if (thread == call->meeting.member->thread || call->meeting.cells[thread].flag.note == call->note)
+    if (thread == call->meeting.member->thread || call->meeting.cells[thread].flag.note == call->meeting.note)
         return true;
-    hier_mismatch(call, thread);
-    return false;
+    return hier_mismatch(call, thread);
 }
 
 static inline bool hier_all_same(hier_call *call) {
@@ -137,17 +133,20 @@ static inline bool hier_all_same(hier_call *call) {
 
 /** As intra_await/intra_await_all/intra_sync; false (and the call's error set) when a thread is in another collective. */
 static inline bool hier_await(hier_call *call, int thread, unsigned phase) {
-    intra_await(&call->meeting, thread, phase);
+    if (!intra_await(&call->meeting, thread, phase))
+        return hier_mismatch(call, call->meeting.mismatch);
     return hier_same(call, thread);
 }
 
 static inline bool hier_await_all(hier_call *call, unsigned phase) {
-    intra_await_all(&call->meeting, phase);
+    if (!intra_await_all(&call->meeting, phase))
+        return hier_mismatch(call, call->meeting.mismatch);
     return hier_all_same(call);
 }
 
 static inline bool hier_sync(hier_call *call, unsigned phase) {
-    intra_sync(&call->meeting, phase);
+    if (!intra_sync(&call->meeting, phase))
+        return hier_mismatch(call, call->meeting.mismatch);
     return hier_all_same(call);
 }
 

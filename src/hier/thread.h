@@ -23,7 +23,8 @@ static inline void hier_counter_add(hier_call *call, intra_line *counter, uint64
 
 /** Each use of a counter raises it by the number of threads; `use` numbers them from 1. */
 static inline void hier_counter_await(hier_call *call, intra_line *counter, uint64_t use) {
-    intra_await_flag(&call->meeting, &counter->flag, use * (uint64_t)hier_threads(call));
+    if (!intra_await_flag(&call->meeting, &counter->flag, use * (uint64_t)hier_threads(call), INTRA_ALL))
+        hier_mismatch(call, call->meeting.mismatch);
 }
 
 static inline char *hier_at(const void *base, size_t index, size_t bytes) {

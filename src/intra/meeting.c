@@ -15,3 +15,59 @@ void intra_await_slot(intra_member *member, uint64_t sequence) {
     }
     member->known = all == UINT64_MAX ? sequence - 1 : all;
 }
+
+/* A wait that is not over at once looks so often for the flag alone, then also at what the others are doing. */
+#define LOOKS_BETWEEN_CHECKS 64
+
+typedef struct watch {
+    intra_meeting *meeting;
+    uint64_t value;
+    int whom;
+    unsigned looks;
+} watch;
+
+/* Is the thread in another call? Its note tells, once it has posted anything in this meeting. */
+static bool notes_differ(const intra_meeting *meeting, int thread) {
+    const core_flag *flag = &meeting->cells[thread].flag;
+    return core_flag_reached(flag, intra_value(meeting, 0)) && flag->note != meeting->note;
+}
+
+/* Has it been through the meeting without coming to where this thread waits for it? */
+static bool passed_by(const intra_meeting *meeting, int thread, const core_flag *flag, uint64_t value) {
+    return core_flag_reached(&meeting->team->completed[thread].flag, meeting->sequence) &&
+           !core_flag_reached(flag, value);
+}
+
+/* The thread that makes the wait vain, or -1. */
+static int find_mismatch(const watch *by) {
+    const intra_meeting *meeting = by->meeting;
+    if (by->whom >= 0)
+        return notes_differ(meeting, by->whom) ||
+                       passed_by(meeting, by->whom, &meeting->cells[by->whom].flag, by->value)
+                   ? by->whom
+                   : -1;
+    if (by->whom == INTRA_ALL_BY_LEADER && passed_by(meeting, 0, &meeting->release->flag, by->value))
+        return 0;
+    for (int thread = 0; thread < meeting->team->threads; thread++)
+        if (thread != meeting->member->thread && notes_differ(meeting, thread))
+            return thread;
+    return -1;
+}
+
+static enum core_idle watch_and_drive(void *argument, bool tired) {
+    watch *by = argument;
+    intra_meeting *meeting = by->meeting;
+    enum core_idle result = meeting->idle ? meeting->idle(meeting->idle_argument, tired) : CORE_IDLE_NOTHING;
+    if (result == CORE_IDLE_MOVED || (!tired && by->looks++ % LOOKS_BETWEEN_CHECKS))
+        return result;
+    /* Phase 0 shows the own note to others that wait for this thread. Relaxed: the own flag. */
+    if (atomic_load_explicit(&meeting->own->flag.value, memory_order_relaxed) < intra_value(meeting, 0))
+        intra_post(meeting, 0);
+    meeting->mismatch = find_mismatch(by);
+    return meeting->mismatch >= 0 ? CORE_IDLE_GIVE_UP : result;
+}
+
+bool intra_await_slow(intra_meeting *meeting, core_flag *flag, uint64_t value, int whom) {
+    watch by = {.meeting = meeting, .value = value, .whom = whom};
+    return core_flag_wait_slow(flag, value, &meeting->team->waiting, watch_and_drive, &by);
+}

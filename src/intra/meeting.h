@@ -21,6 +21,8 @@ typedef struct intra_meeting {
     intra_cell *release;
     intra_cell *own;
     uint64_t sequence;
+    uint32_t note;            /* what this thread takes the meeting for; its cell carries it */
+    int mismatch;             /* the thread that a wait gave up on, since it is in another call */
     core_idle_function *idle; /* what a waiting thread drives, or NULL */
     void *idle_argument;
 } intra_meeting;
@@ -31,8 +33,8 @@ typedef struct intra_meeting {
 /** Waits until the slot's last users have all completed. */
 void intra_await_slot(intra_member *member, uint64_t sequence);
 
-/** The thread's next collective. May wait for threads that are a whole ring behind. */
-static inline void intra_begin(intra_meeting *meeting, intra_member *member) {
+/** The thread's next collective, which `note` tells from others. May wait for threads that are a whole ring behind. */
+static inline void intra_begin(intra_meeting *meeting, intra_member *member, uint32_t note) {
     intra_team *team = member->team;
     uint64_t sequence = ++member->sequence;
     if (sequence > team->slots && member->known < sequence - team->slots)
@@ -44,6 +46,7 @@ static inline void intra_begin(intra_meeting *meeting, intra_member *member) {
     meeting->cells = slot + 1;
     meeting->own = own;
     meeting->sequence = sequence;
+    own->flag.note = meeting->note = note;
     meeting->idle = NULL;
     meeting->idle_argument = NULL;
 }
@@ -52,9 +55,18 @@ static inline uint64_t intra_value(const intra_meeting *meeting, unsigned phase)
     return meeting->sequence * INTRA_PHASES + phase;
 }
 
-/** Waits for any flag, driving meeting->idle meanwhile. */
-static inline void intra_await_flag(const intra_meeting *meeting, core_flag *flag, uint64_t value) {
-    core_flag_wait_idle(flag, value, &meeting->team->waiting, meeting->idle, meeting->idle_argument);
+/** Whom a wait depends on, instead of a thread number: on all; on all, with thread 0 raising the flag last. */
+enum { INTRA_ALL = -1, INTRA_ALL_BY_LEADER = -2 };
+
+/** The slow part of intra_await_flag. */
+bool intra_await_slow(intra_meeting *meeting, core_flag *flag, uint64_t value, int whom);
+
+/**
+ * Waits for any flag, driving meeting->idle meanwhile. False: the wait was given up, because a thread that it depends on
+ * (`whom`) is in another call, as its note tells; meeting->mismatch is that thread.
+ */
+static inline bool intra_await_flag(intra_meeting *meeting, core_flag *flag, uint64_t value, int whom) {
+    return core_flag_wait_hot(flag, value, &meeting->team->waiting) || intra_await_slow(meeting, flag, value, whom);
 }
 
 /** Tells the others that this thread has come to `phase`. Release: pairs with intra_await. */
@@ -66,33 +78,41 @@ static inline bool intra_posted(const intra_meeting *meeting, int thread, unsign
     return core_flag_reached(&meeting->cells[thread].flag, intra_value(meeting, phase));
 }
 
-/** Waits until `thread` has posted `phase`. Acquire: pairs with intra_post. */
-static inline void intra_await(const intra_meeting *meeting, int thread, unsigned phase) {
-    intra_await_flag(meeting, &meeting->cells[thread].flag, intra_value(meeting, phase));
+/** Waits until `thread` has posted `phase`; false as in intra_await_flag. Acquire: pairs with intra_post. */
+static inline bool intra_await(intra_meeting *meeting, int thread, unsigned phase) {
+    return intra_await_flag(meeting, &meeting->cells[thread].flag, intra_value(meeting, phase), thread);
 }
 
-/** Waits until every other thread has posted `phase`. */
-static inline void intra_await_all(const intra_meeting *meeting, unsigned phase) {
+/** Waits until every other thread has posted `phase`; false as in intra_await_flag. */
+static inline bool intra_await_all(intra_meeting *meeting, unsigned phase) {
     for (int thread = 0; thread < meeting->team->threads; thread++)
-        if (thread != meeting->member->thread)
-            intra_await(meeting, thread, phase);
+        if (thread != meeting->member->thread && !intra_await(meeting, thread, phase))
+            return false;
     /* Collectives block: whoever is in this one has completed those before. */
     meeting->member->known = meeting->sequence - 1;
+    return true;
 }
 
-/** Posts `phase`, and returns when every thread has. Large teams use the release cell: one such sync of a phase a
- * meeting. */
-static inline void intra_sync(const intra_meeting *meeting, unsigned phase) {
+/**
+ * Posts `phase`, and returns when every thread has; false as in intra_await_flag. Large teams use the release cell: one such
+ * sync of a phase a meeting.
+ */
+static inline bool intra_sync(intra_meeting *meeting, unsigned phase) {
     intra_post(meeting, phase);
-    if (meeting->team->threads <= INTRA_FLAT_THREADS) {
-        intra_await_all(meeting, phase);
-    } else if (meeting->member->thread == 0) {
-        intra_await_all(meeting, phase);
-        core_flag_publish(&meeting->release->flag, intra_value(meeting, phase), &meeting->team->waiting);
-    } else {
-        intra_await_flag(meeting, &meeting->release->flag, intra_value(meeting, phase));
+    if (meeting->team->threads <= INTRA_FLAT_THREADS)
+        return intra_await_all(meeting, phase);
+    core_flag *release = &meeting->release->flag;
+    uint64_t value = intra_value(meeting, phase);
+    if (meeting->member->thread != 0) {
+        if (!intra_await_flag(meeting, release, value, INTRA_ALL_BY_LEADER))
+            return false;
         meeting->member->known = meeting->sequence - 1;
+        return true;
     }
+    if (!intra_await_all(meeting, phase))
+        return false;
+    core_flag_publish(release, value, &meeting->team->waiting);
+    return true;
 }
 
 /** The thread's part is over: it reads nothing of the slot any more. Release: pairs with intra_await_slot. */

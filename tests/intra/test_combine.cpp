@@ -34,7 +34,7 @@ class Combine : public ::testing::TestWithParam<int> {
         ASSERT_EQ(intra_team_create(T, 4, core_waiting_resolve(WEFT_WAIT_AUTO, true), &team), WEFT_SUCCESS);
         meetings.resize(size_t(T));
         for (int thread = 0; thread < T; thread++)
-            intra_begin(&meetings[size_t(thread)], &team->members[thread]);
+            intra_begin(&meetings[size_t(thread)], &team->members[thread], 0);
     }
     void TearDown() override {
         intra_team_free(team);

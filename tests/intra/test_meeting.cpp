@@ -60,24 +60,24 @@ bool holds(const intra_meeting &meeting, int thread) {
 }
 
 // Everybody waits for everybody, twice.
-void meet_all(const intra_meeting &meeting, Random &random) {
+void meet_all(intra_meeting &meeting, Random &random) {
     put(meeting);
-    intra_sync(&meeting, 1);
+    EXPECT_TRUE(intra_sync(&meeting, 1));
     for (int thread = 0; thread < meeting.team->threads; thread++)
         EXPECT_TRUE(holds(meeting, thread));
     random.dawdle();
-    intra_sync(&meeting, 2);
+    EXPECT_TRUE(intra_sync(&meeting, 2));
 }
 
 // One tells, and is gone before the others look: only the ring keeps its cell for them.
-void one_tells(const intra_meeting &meeting, Random &random) {
+void one_tells(intra_meeting &meeting, Random &random) {
     int root = int(meeting.sequence % uint64_t(meeting.team->threads));
     if (meeting.member->thread == root) {
         put(meeting);
         intra_post(&meeting, 3);
         return;
     }
-    intra_await(&meeting, root, 3);
+    EXPECT_TRUE(intra_await(&meeting, root, 3));
     EXPECT_TRUE(intra_posted(&meeting, root, 3));
     random.dawdle();
     EXPECT_TRUE(holds(meeting, root));
@@ -103,7 +103,7 @@ TEST_P(Meeting, NobodyReadsAnotherMeetingsCell) {
         Random random(uint64_t(self) * 17 + 1);
         for (uint64_t round = 1; round <= total && !HasFailure(); round++) {
             intra_meeting meeting{};
-            intra_begin(&meeting, &team->members[self]);
+            intra_begin(&meeting, &team->members[self], 0);
             ASSERT_EQ(meeting.sequence, round);
             random.dawdle();
             if (round % 16 < 3)
@@ -125,7 +125,7 @@ TEST_P(Meeting, TheRingHoldsTheFastBack) {
         Random random(uint64_t(self) + 1);
         for (uint64_t round = 1; round <= total; round++) {
             intra_meeting meeting{};
-            intra_begin(&meeting, &team->members[self]);
+            intra_begin(&meeting, &team->members[self], 0);
             if (count() > 1 && self != count() - 1) {
                 EXPECT_LE(round, slow_has_ended + uint64_t(slots()) + 1);
             }
