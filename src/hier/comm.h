@@ -27,6 +27,7 @@ struct weft_team {
     core_pooled pooled; /* HIER_TEAM_MAGIC */
     hier_world *world;
     uint32_t context;
+    bool by_lines; /* nobody sleeps while it waits for the network, in any process: lines wake nobody */
     int node;
     hier_layout layout;
     size_t *offsets; /* the layout's */

@@ -27,20 +27,30 @@ static int open_world(const core_config *config, const weft_options *options, hi
     int code = inter_bootstrap_open(config, options ? options->bootstrap : NULL, &bootstrap);
     if (code)
         return code;
-    if (bootstrap->size > 1) {
-        code = (unsigned)bootstrap->size > INTER_MAX_PROCESSES
-                   ? core_error(WEFT_ERR_UNSUPPORTED, "rank %d: %d processes, at most %u are supported",
-                                bootstrap->rank, bootstrap->size, INTER_MAX_PROCESSES)
-                   : inter_transport_ucx(bootstrap, &card, sizeof(card), &transport);
-        if (code) {
-            bootstrap->close(bootstrap);
-            return code;
-        }
-    } else {
+    if (bootstrap->size == 1) {
         bootstrap->close(bootstrap);
-        bootstrap = NULL;
+        return hier_world_create(config, &card, NULL, NULL, world);
     }
-    return hier_world_create(config, &card, bootstrap, transport, world);
+    if ((unsigned)bootstrap->size > INTER_MAX_PROCESSES) {
+        code = core_error(WEFT_ERR_UNSUPPORTED, "rank %d: %d processes, at most %u are supported", bootstrap->rank,
+                          bootstrap->size, INTER_MAX_PROCESSES);
+        bootstrap->close(bootstrap);
+        return code;
+    }
+    inter_lines *lines = inter_lines_create(bootstrap->rank, bootstrap->size, &card.lines);
+    code = inter_transport_ucx(bootstrap, &card, sizeof(card), &transport);
+    if (code)
+        bootstrap->close(bootstrap);
+    else
+        code = hier_world_create(config, &card, bootstrap, transport, world);
+    if (code) {
+        inter_lines_free(lines);
+        return code;
+    }
+    code = hier_world_use_lines(*world, lines);
+    if (code)
+        hier_world_destroy(*world);
+    return code;
 }
 
 int weft_init(const weft_options *options) {

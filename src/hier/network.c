@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
 #include <hier/network.h>
+#include <inter/lines.h>
 #include <poll.h>
 
 /* How long who sleeps on the network sleeps at most before it looks again. */
@@ -16,14 +17,6 @@ bool hier_mismatch(hier_call *call, int thread) {
                                  call->comm->rank, call->arguments->call, call->arguments->root, call->arguments->bytes,
                                  hier_first_rank(call) + (size_t)thread, thread);
     return false;
-}
-
-int hier_end_failed(hier_call *call) {
-    /* Whoever still waits for this thread in a call that went wrong goes on, to notice it too. */
-    intra_post(&call->meeting, HIER_LEFT);
-    hier_await_network(call);
-    intra_end(&call->meeting);
-    return call->error;
 }
 
 /* The network part is done: called by whoever progresses the engine. Release: pairs with hier_await_network. */
@@ -72,6 +65,49 @@ static void sleep_on(int descriptor) {
     poll(&wait, 1, NETWORK_SLEEP_MS);
 }
 
+/* Does the thread no longer use what this one has shown it? It left, or it is in another call and never did. */
+static bool is_gone(const hier_call *call, int thread) {
+    const core_flag *flag = &call->meeting.cells[thread].flag;
+    return intra_posted(&call->meeting, thread, HIER_LEFT) ||
+           core_flag_reached(&call->meeting.team->completed[thread].flag, call->meeting.sequence) ||
+           (intra_posted(&call->meeting, thread, 0) && flag->note != call->meeting.note);
+}
+
+/*
+ * One look at the network part of a call that went wrong; true when it is over. What was started is driven to its end, since it
+ * uses the threads' buffers; when all are gone without having started it, that is its end.
+ */
+static bool settle_network(hier_call *call, bool all_gone) {
+    hier_world *world = call->comm->world;
+    if (!call->start || core_flag_reached(&call->meeting.release->flag, intra_value(&call->meeting, HIER_RELEASED)))
+        return true;
+    bool funneled = world->config.thread_level == WEFT_THREAD_FUNNELED;
+    if ((funneled && call->comm->thread) || !hier_funnel_try(world))
+        return false;
+    if (call->slot->started < call->meeting.sequence && (all_gone || missing_thread(call) < 0))
+        start_network(call); /* the call's error is its result */
+    inter_engine_progress(&world->engine);
+    hier_funnel_leave(world);
+    return false;
+}
+
+int hier_end_failed(hier_call *call) {
+    unsigned looks = 0;
+    int gone = 0;
+    /* Whoever still waits for this thread goes on, to notice it too; whoever still reads its buffers is waited for. */
+    intra_post(&call->meeting, HIER_LEFT);
+    for (;;) {
+        while (gone < hier_threads(call) && is_gone(call, gone))
+            gone++;
+        if (settle_network(call, gone == hier_threads(call)) && gone == hier_threads(call))
+            break;
+        if (core_backoff(&call->meeting.team->waiting, &looks))
+            sleep_on(-1); /* for the time only */
+    }
+    intra_end(&call->meeting);
+    return call->error;
+}
+
 /* What a waiting thread does between looks: starts the network part when all is there, and drives all that are under way. */
 static enum core_idle drive(void *argument, bool tired) {
     hier_call *call = argument;
@@ -116,10 +152,18 @@ void hier_network(hier_call *call, int need_thread, unsigned need_phase, hier_st
     call->meeting.idle_argument = call;
 }
 
+/* Are all messages of the collective so short? Those of the others grow with the ranks. */
+static bool fits_lines(enum inter_collective collective, size_t bytes) {
+    return bytes <= INTER_LINE_BYTES && (collective == INTER_BARRIER || collective == INTER_BCAST ||
+                                         collective == INTER_REDUCE || collective == INTER_ALLREDUCE);
+}
+
 int hier_start(hier_call *call, const inter_view *view, const inter_binding *binding) {
     inter_id id = {call->comm->team->context, call->meeting.sequence};
+    inter_binding bound = *binding;
+    bound.by_lines = call->comm->team->by_lines && fits_lines(call->arguments->collective, call->arguments->bytes);
     return inter_execution_start(&call->slot->execution, &call->comm->world->engine, id, call->choice.process, view,
-                                 binding);
+                                 &bound);
 }
 
 /* The only one who can start the network part waits where it is woken when it may. */
@@ -166,11 +210,13 @@ static bool run_some(weft_comm *comm, bool tired, bool *moved) {
 int hier_run(weft_comm *comm, const inter_algorithm *algorithm, const inter_view *view, const inter_binding *binding) {
     hier_world *world = comm->world;
     inter_id id = {0, comm->sequence++}; /* context 0 is the process communicator's */
+    inter_binding bound = *binding;
+    bound.by_lines = fits_lines(algorithm->collective, view->count * binding->element_bytes);
     unsigned looks = 0;
     bool tired = false, moved = false;
     while (!hier_funnel_try(world))
         (void)core_backoff(&world->waiting, &looks);
-    int code = inter_execution_start(&comm->execution, &world->engine, id, algorithm, view, binding);
+    int code = inter_execution_start(&comm->execution, &world->engine, id, algorithm, view, &bound);
     if (code) {
         hier_funnel_leave(world);
         return code;

@@ -100,7 +100,7 @@ int hier_process_collective(weft_comm *comm, const hier_arguments *arguments) {
     case INTER_ALLTOALLV:
         return alltoallv(comm, arguments, algorithm);
     case INTER_ALLTOALL:
-        if (arguments->in_place)
+        if (arguments->in_place && arguments->bytes)
             return alltoall_in_place(comm, arguments, algorithm, &view, &binding);
         break;
     case INTER_REDUCE:

@@ -96,24 +96,27 @@ static int exchange_entries(weft_comm *parent, int threads, entry *entries) {
 
 /*
  * Agrees on a context that is free in all processes: the lowest bit that all have. `usable` false: this process will not make
- * the team; then nobody does. Every process comes here or none.
+ * the team; then nobody does. `awake`: no thread of this process sleeps, and on return, none of any process does. Every
+ * process comes here or none.
  */
-static int agree_context(weft_comm *parent, bool usable, uint32_t *context) {
+static int agree_context(weft_comm *parent, bool usable, bool *awake, uint32_t *context) {
     enum { WORDS = INTER_CONTEXTS / 64 };
     hier_world *world = parent->world;
-    uint64_t unused[WORDS + 1];
+    uint64_t unused[WORDS + 2];
     pthread_mutex_lock(&world->contexts_lock);
     for (int word = 0; word < WORDS; word++)
         unused[word] = ~world->contexts[word];
     pthread_mutex_unlock(&world->contexts_lock);
     unused[WORDS] = usable;
-    int code = weft_allreduce(WEFT_IN_PLACE, unused, WORDS + 1, WEFT_UINT64_T, WEFT_BAND, parent);
+    unused[WORDS + 1] = *awake;
+    int code = weft_allreduce(WEFT_IN_PLACE, unused, WORDS + 2, WEFT_UINT64_T, WEFT_BAND, parent);
     if (code)
         return code;
     if (!unused[WORDS])
         return usable ? core_error(WEFT_ERR_NOMEM, "rank %d: weft_team_create: another process has no memory for it",
                                    parent->rank)
                       : WEFT_ERR_NOMEM;
+    *awake = unused[WORDS + 1];
     int word = 0;
     while (word < WORDS && !unused[word])
         word++;
@@ -146,7 +149,8 @@ static int build(weft_comm *parent, const entry *entries, weft_team **made) {
             code = make_threads(team, parent, entries);
     }
     uint32_t context = 0;
-    int agreed = agree_context(parent, code == WEFT_SUCCESS, &context);
+    bool awake = !code && !team->intra->waiting.may_sleep;
+    int agreed = agree_context(parent, code == WEFT_SUCCESS, &awake, &context);
     if (!code)
         code = agreed;
     if (code) {
@@ -157,6 +161,7 @@ static int build(weft_comm *parent, const entry *entries, weft_team **made) {
         return code;
     }
     team->context = context;
+    team->by_lines = awake;
     *made = team;
     return WEFT_SUCCESS;
 }

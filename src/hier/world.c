@@ -9,6 +9,19 @@ int hier_world_host(const hier_world *world, int process) {
     return world->bootstrap ? world->bootstrap->host(world->bootstrap, process) : 0;
 }
 
+static int look_up_card(const hier_world *world, int process, hier_card *card) {
+    const void *address;
+    size_t bytes;
+    int code = world->bootstrap->lookup(world->bootstrap, process, &address, &bytes);
+    if (code)
+        return code;
+    if (bytes < sizeof(*card))
+        return core_error(WEFT_ERR_BOOTSTRAP, "rank %d: the address of rank %d has %zu bytes, expected %zu or more",
+                          world->process_comm->rank, process, bytes, sizeof(*card));
+    memcpy(card, address, sizeof(*card));
+    return WEFT_SUCCESS;
+}
+
 /* Are there more processes of this host on this process's cores than cores? One thread a process is assumed. */
 static int oversubscribed(const hier_world *world, bool *result) {
     int on_host = 0, on_cores = 0, rank = world->process_comm->rank;
@@ -16,15 +29,9 @@ static int oversubscribed(const hier_world *world, bool *result) {
         if (hier_world_host(world, process) != hier_world_host(world, rank))
             continue;
         hier_card card;
-        const void *address;
-        size_t bytes;
-        int code = world->bootstrap->lookup(world->bootstrap, process, &address, &bytes);
+        int code = look_up_card(world, process, &card);
         if (code)
             return code;
-        if (bytes < sizeof(card))
-            return core_error(WEFT_ERR_BOOTSTRAP, "rank %d: the address of rank %d has %zu bytes, expected %zu or more",
-                              rank, process, bytes, sizeof(card));
-        memcpy(&card, address, sizeof(card));
         on_host++;
         on_cores += card.cores_hash == world->card.cores_hash;
     }
@@ -81,7 +88,35 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
     return WEFT_SUCCESS;
 }
 
+/* Maps the lines of every other process of the host; false when one cannot be, or when the host has no other. */
+static bool map_lines(const hier_world *world, inter_lines *lines) {
+    int rank = world->process_comm->rank, mapped = 0;
+    for (int process = 0; process < world->process_comm->size; process++) {
+        hier_card card;
+        if (process == rank || hier_world_host(world, process) != hier_world_host(world, rank))
+            continue;
+        if (look_up_card(world, process, &card) || inter_lines_map(lines, process, &card.lines))
+            return false;
+        mapped++;
+    }
+    return mapped > 0;
+}
+
+int hier_world_use_lines(hier_world *world, inter_lines *lines) {
+    /* Lines wake nobody who sleeps. */
+    uint64_t usable = lines && world->bootstrap && !world->waiting.may_sleep && map_lines(world, lines);
+    int code = weft_allreduce(WEFT_IN_PLACE, &usable, 1, WEFT_UINT64_T, WEFT_BAND, world->process_comm);
+    if (code || !usable) {
+        inter_lines_free(lines);
+        return code;
+    }
+    world->lines = lines;
+    world->engine.lines = inter_lines_transport(lines, world->transport);
+    return WEFT_SUCCESS;
+}
+
 void hier_world_destroy(hier_world *world) {
+    inter_lines_free(world->lines);
     if (world->transport)
         world->transport->close(world->transport);
     if (world->bootstrap)

@@ -12,15 +12,17 @@
 #include <hier/layout.h>
 #include <hier/select.h>
 #include <inter/engine.h>
+#include <inter/lines.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <weft/weft.h>
 
-/** What a process tells the others of its host about its cores, in front of its address. */
+/** What a process tells the others of its host, in front of its address: its cores, and where its lines are. */
 typedef struct hier_card {
     int32_t cores; /* that the process may use */
     int32_t host_cores;
     uint64_t cores_hash; /* equal for processes that may use the same cores */
+    inter_lines_card lines;
 } hier_card;
 
 typedef struct hier_world {
@@ -28,6 +30,7 @@ typedef struct hier_world {
     hier_card card;
     inter_bootstrap *bootstrap; /* NULL in tests */
     inter_transport *transport; /* NULL: one process */
+    inter_lines *lines;         /* NULL: not in use */
     inter_engine engine;        /* under the funnel */
     hier_selector selector;
     core_waiting waiting; /* of one thread a process */
@@ -48,6 +51,12 @@ typedef struct hier_world {
  */
 int hier_world_create(const core_config *config, const hier_card *card, inter_bootstrap *bootstrap,
                       inter_transport *transport, hier_world **world);
+
+/**
+ * Puts lines between the processes of each host to use, if all processes of the job can; takes `lines` (may be NULL) over.
+ * Collective. Returns an error only when the processes cannot talk to each other.
+ */
+int hier_world_use_lines(hier_world *world, inter_lines *lines);
 
 /** Frees it; nothing is under way on it. Local: whoever ends a job lets the processes meet first. */
 void hier_world_destroy(hier_world *world);

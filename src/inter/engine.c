@@ -13,7 +13,8 @@ static uint64_t tag_of(const inter_execution *execution, int source) {
     return execution->tag | (uint64_t)source;
 }
 
-static int issue(inter_execution *execution, inter_transport *transport, size_t index) {
+static int issue(inter_execution *execution, size_t index) {
+    inter_transport *transport = execution->transport;
     const inter_step *step = &execution->schedule.steps[index];
     inter_request *request = &execution->requests[index];
     void *left = address_of(execution, step->left), *out = address_of(execution, step->out);
@@ -37,7 +38,8 @@ static int issue(inter_execution *execution, inter_transport *transport, size_t 
 }
 
 /* Takes back what is still under way; the transport completes it, with an error, in later calls of progress. */
-static void cancel_all(inter_execution *execution, inter_transport *transport) {
+static void cancel_all(inter_execution *execution) {
+    inter_transport *transport = execution->transport;
     execution->cancelled = true;
     for (size_t i = 0; i < execution->next; i++)
         if (execution->requests[i].native)
@@ -53,20 +55,20 @@ static bool is_fatal(int error) {
 }
 
 /* Issues stage after stage until one has something under way. */
-static void advance(inter_execution *execution, inter_transport *transport) {
+static void advance(inter_execution *execution) {
     const inter_schedule *schedule = &execution->schedule;
     inter_completion *completion = &execution->completion;
     while (completion->pending == 0 && !is_fatal(completion->error) && execution->next < schedule->count) {
         unsigned stage = schedule->steps[execution->next].stage;
         while (execution->next < schedule->count && schedule->steps[execution->next].stage == stage) {
-            int code = issue(execution, transport, execution->next++);
+            int code = issue(execution, execution->next++);
             if (code && !completion->error)
                 completion->error = code;
             if (is_fatal(completion->error))
                 break;
         }
         if (is_fatal(completion->error))
-            cancel_all(execution, transport);
+            cancel_all(execution);
     }
     execution->done = completion->pending == 0 && (is_fatal(completion->error) || execution->next == schedule->count);
     if (execution->done && execution->finished)
@@ -104,6 +106,7 @@ int inter_execution_start(inter_execution *execution, inter_engine *engine, inte
     /* Only read from: the builders' send places. */
     execution->buffers[INTER_SEND] = (unsigned char *)(uintptr_t)binding->send;
     execution->buffers[INTER_RECV] = binding->recv;
+    execution->transport = binding->by_lines && engine->lines ? engine->lines : engine->transport;
     execution->element_bytes = binding->element_bytes;
     execution->type = binding->type;
     execution->op = binding->op;
@@ -115,7 +118,7 @@ int inter_execution_start(inter_execution *execution, inter_engine *engine, inte
     execution->completion = (inter_completion){0};
     execution->next = 0;
     execution->cancelled = false;
-    advance(execution, engine->transport);
+    advance(execution);
     if (!execution->done) {
         execution->next_active = engine->active;
         engine->active = execution;
@@ -129,23 +132,24 @@ static void fail_all(inter_engine *engine, int peer) {
             continue;
         execution->completion.error = core_error(WEFT_ERR_PROC_FAILED, "rank %d: process %d died or is out of reach",
                                                  engine->transport->rank, peer);
-        cancel_all(execution, engine->transport);
+        cancel_all(execution);
     }
 }
 
 bool inter_engine_progress(inter_engine *engine) {
     if (!engine->active)
         return false;
-    bool moved = engine->transport->progress(engine->transport) != 0;
+    inter_transport *transport = engine->lines ? engine->lines : engine->transport; /* the lines move both on */
+    bool moved = transport->progress(transport) != 0;
     if (engine->transport->failed_peer >= 0)
         fail_all(engine, engine->transport->failed_peer);
     inter_execution **link = &engine->active;
     while (*link) {
         inter_execution *execution = *link;
         if (is_fatal(execution->completion.error) && !execution->cancelled)
-            cancel_all(execution, engine->transport);
+            cancel_all(execution);
         if (execution->completion.pending == 0)
-            advance(execution, engine->transport);
+            advance(execution);
         if (execution->done) {
             *link = execution->next_active;
             moved = true;

@@ -16,6 +16,7 @@ typedef struct inter_execution inter_execution;
 
 typedef struct inter_engine {
     inter_transport *transport;
+    inter_transport *lines;  /* for collectives of tiny messages (lines.h), or NULL; on top of `transport` */
     inter_execution *active; /* under way, in no order */
 } inter_engine;
 
@@ -37,8 +38,9 @@ struct inter_execution {
     size_t element_bytes;
     const weft_datatype *type; /* of reductions, else NULL */
     const weft_op *op;
-    uint64_t tag; /* context and sequence, in their places */
-    size_t next;  /* the first step that is not issued */
+    inter_transport *transport; /* the engine's own or its lines */
+    uint64_t tag;               /* context and sequence, in their places */
+    size_t next;                /* the first step that is not issued */
     bool done;
     bool cancelled;              /* after an error what was under way has been taken back */
     inter_finished *finished;    /* called once when done, by whoever progresses the engine; may be NULL */
@@ -62,6 +64,7 @@ typedef struct inter_binding {
     size_t element_bytes;
     const weft_datatype *type;
     const weft_op *op;
+    bool by_lines; /* no message has more than INTER_LINE_BYTES bytes: use the engine's lines, if it has any */
 } inter_binding;
 
 /**

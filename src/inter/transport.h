@@ -24,6 +24,9 @@ typedef struct inter_request {
     int peer;                     /* set by the transport, as are the rest */
     size_t bytes;                 /* what a receive must bring */
     void *native;                 /* the transport's own; NULL when complete */
+    void *buffer;                 /* the transport's own, as are the rest: of a receive that waits in a list */
+    uint64_t tag;
+    struct inter_request *next;
 } inter_request;
 
 typedef struct inter_transport inter_transport;

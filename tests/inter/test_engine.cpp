@@ -109,7 +109,7 @@ TEST(Engine, CollectivesUnderWayDoNotMix) {
 TEST(Engine, AnExecutionIsUsedAgainForALongerSchedule) {
     inter_sim *sim = nullptr;
     ASSERT_EQ(inter_sim_create(1, 0, &sim), WEFT_SUCCESS);
-    inter_engine engine{inter_sim_transport(sim, 0), nullptr};
+    inter_engine engine{inter_sim_transport(sim, 0), nullptr, nullptr};
     inter_execution execution{};
     for (uint64_t count = 0; count < 100; count += 7) {
         std::vector<uint64_t> send(count, count), recv(count, 0);
