@@ -8,6 +8,7 @@
 #include <core/op.h>
 #include <core/topology.h>
 #include <getopt.h>
+#include <hier/select.h>
 #include <hwloc.h>
 #include <pmix.h>
 #include <stdio.h>
@@ -108,6 +109,28 @@ static int show_config(void) {
     return code;
 }
 
+/* What WEFT_ALGORITHM takes, written PROCESS/thread: first the process level's, then the thread level's. */
+static int show_algorithms(void) {
+    for (int c = 0; c < INTER_COLLECTIVES; c++) {
+        enum inter_collective collective = (enum inter_collective)c;
+        printf("%-10s ", inter_collective_name(collective));
+        const char *separator = "";
+        for (const inter_algorithm *algorithm = inter_algorithms; algorithm->name; algorithm++)
+            if (algorithm->collective == collective) {
+                printf("%s%s", separator, algorithm->name);
+                separator = ", ";
+            }
+        separator = " / ";
+        for (int t = 0; t < HIER_THREAD_ALGORITHMS; t++)
+            if (hier_thread_algorithm_exists(collective, (enum hier_thread_algorithm)t)) {
+                printf("%s%s", separator, hier_thread_algorithm_name((enum hier_thread_algorithm)t));
+                separator = ", ";
+            }
+        putchar('\n');
+    }
+    return WEFT_SUCCESS;
+}
+
 static const struct section {
     const char *option, *title, *meaning;
     int (*show)(void);
@@ -116,6 +139,8 @@ static const struct section {
     {"topology", "Topology", "packages, NUMA nodes, caches, cores; * marks what this process may use", show_topology},
     {"transports", "Transports", "what UCX finds on this machine", show_transports},
     {"config", "Configuration", "the WEFT_ variables with the values in force", show_config},
+    {"algorithms", "Algorithms", "what WEFT_ALGORITHM may name for each collective: process level / thread level",
+     show_algorithms},
 };
 enum { SECTIONS = sizeof(sections) / sizeof(sections[0]) };
 

@@ -14,8 +14,10 @@
  * - Errors that all report: WEFT_ERR_ARG (no communicator or one given back; null buffer with a count above 0; no datatype;
  *   an operation that the type does not have; WEFT_IN_PLACE where it is not allowed; bytes that overflow size_t),
  *   WEFT_ERR_RANK (root outside 0 … p-1), WEFT_ERR_THREAD (a handle of another thread; a process communicator under
- *   FUNNELED on another thread than weft_init's), WEFT_ERR_NOMEM, WEFT_ERR_TRUNCATE, WEFT_ERR_TRANSPORT,
+ *   FUNNELED on another thread than weft_init's), WEFT_ERR_MISMATCH (threads of the process are in different calls, or a
+ *   message is shorter than expected), WEFT_ERR_TRUNCATE (or longer), WEFT_ERR_NOMEM, WEFT_ERR_TRANSPORT,
  *   WEFT_ERR_PROC_FAILED. Errors in the arguments are found before anything is sent.
+ * - After WEFT_ERR_MISMATCH of threads the team is only good for leaving and freeing it.
  */
 #ifndef WEFT_COLLECTIVES_H
 #define WEFT_COLLECTIVES_H

@@ -130,7 +130,9 @@ static enum core_idle drive(void *argument, bool tired) {
     int looks = slot->started == call->meeting.sequence ? LOOKS_IN_FUNNEL : 1;
     while (!moved && looks--)
         moved = inter_engine_progress(&world->engine);
-    if (tired && !moved && missing < 0 && slot->driver == self && !slot->execution.done) {
+    /* Who started it sleeps on the network, or the leader, should that thread have left. */
+    bool sleeps = self == 0 || slot->driver == self;
+    if (tired && !moved && missing < 0 && sleeps && !slot->execution.done) {
         descriptor = world->transport->arm(world->transport);
         moved = descriptor < 0; /* something came just now: look again, do not sleep on it */
     }

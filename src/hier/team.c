@@ -68,10 +68,12 @@ static int make_threads(weft_team *team, const weft_comm *parent, const entry *e
 }
 
 /* Everybody learns what everybody brings; an error of one is an error of all. */
-static int exchange_entries(weft_comm *parent, int threads, entry *entries) {
+static int exchange_entries(weft_comm *parent, int threads, bool has_place, entry *entries) {
     const hier_world *world = parent->world;
     int code = WEFT_SUCCESS;
-    if (threads < 0 || threads > WEFT_MAX_TEAM_THREADS)
+    if (!has_place)
+        code = core_error(WEFT_ERR_ARG, "rank %d: weft_team_create: team is NULL", parent->rank);
+    else if (threads < 0 || threads > WEFT_MAX_TEAM_THREADS)
         code = core_error(WEFT_ERR_ARG, "rank %d: weft_team_create: nthreads is %d, expected 0 … %d", parent->rank,
                           threads, WEFT_MAX_TEAM_THREADS);
     if (!threads)
@@ -89,8 +91,7 @@ static int exchange_entries(weft_comm *parent, int threads, entry *entries) {
     for (int process = 0; process < parent->size; process++)
         if (entries[process].threads < 1)
             return core_error((int)entries[process].threads,
-                              "rank %d: weft_team_create: process %d passed a bad number of threads", parent->rank,
-                              process);
+                              "rank %d: weft_team_create: process %d passed a bad argument", parent->rank, process);
     return WEFT_SUCCESS;
 }
 
@@ -175,14 +176,12 @@ int weft_team_create(weft_comm *parent, int nthreads, weft_team **team) {
                           "rank %d: weft_team_create: parent is a thread communicator, expected a process "
                           "communicator",
                           parent->rank);
-    if (!team)
-        return core_error(WEFT_ERR_ARG, "rank %d: weft_team_create: team is NULL", parent->rank);
     entry *entries = malloc((size_t)parent->size * sizeof(*entries));
     if (!entries)
         return core_error(WEFT_ERR_NOMEM, "rank %d: weft_team_create: no memory for %d processes", parent->rank,
                           parent->size);
     weft_team *made = NULL;
-    code = exchange_entries(parent, nthreads, entries);
+    code = exchange_entries(parent, nthreads, team != NULL, entries);
     if (!code)
         code = build(parent, entries, &made);
     free(entries);

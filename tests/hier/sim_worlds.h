@@ -58,6 +58,10 @@ class SimWorlds {
     }
     SimWorlds(const SimWorlds &) = delete;
 
+    inter_sim_counts counts() const {
+        return inter_sim_count(sim_);
+    }
+
     // Calls process(rank, world) on one thread for each process, in which the world was made.
     void run_processes(const std::function<void(int, hier_world *)> &process) {
         threads::run(int(shape_.threads.size()), [&](int rank) {

@@ -133,6 +133,46 @@ TEST_P(Shapes, MixturesAreRightUnderEveryPolicy) {
 
 INSTANTIATE_TEST_SUITE_P(Sim, Shapes, ::testing::ValuesIn(shapes), shape_name);
 
+// What `times` calls of a kind put on the network, beyond what making and freeing the team does.
+inter_sim_counts traffic_of(const JobShape &shape, inter_collective kind, size_t words, int root, int times) {
+    inter_sim_counts with_and_without[2];
+    for (int with : {0, 1}) {
+        SimWorlds worlds(shape);
+        std::atomic<uint64_t> arrivals{0};
+        worlds.run([&](weft_comm *comm) {
+            Caller caller(comm, &arrivals);
+            for (int i = 0; with && i < times; i++)
+                EXPECT_TRUE(caller.perform({kind, words, root, false, uint64_t(i)}));
+        });
+        with_and_without[with] = worlds.counts();
+    }
+    with_and_without[1].messages -= with_and_without[0].messages;
+    with_and_without[1].bytes -= with_and_without[0].bytes;
+    return with_and_without[1];
+}
+
+// Data crosses the network once a process, never once a thread.
+TEST(Traffic, IsOnePerPairOfNodesOrLess) {
+    threads::Watchdog watchdog(280);
+    JobShape shape{{3, 2, 4}};
+    const size_t nodes = 3, ranks = 9, words = 5, times = 4;
+    inter_sim_counts all = traffic_of(shape, INTER_ALLTOALLV, words, 0, int(times));
+    EXPECT_EQ(all.messages, times * nodes * (nodes - 1)) << "alltoallv";
+    all = traffic_of(shape, INTER_ALLTOALL, words, 0, int(times));
+    EXPECT_EQ(all.messages, times * nodes * (nodes - 1)) << "alltoall";
+    size_t remote_pairs = ranks * ranks - 3 * 3 - 2 * 2 - 4 * 4;
+    EXPECT_EQ(all.bytes, times * remote_pairs * words * 8) << "alltoall";
+    for (size_t length : {size_t(8), size_t(5000)}) {
+        all = traffic_of(shape, INTER_BCAST, length, 4, int(times));
+        EXPECT_EQ(all.messages, times * (nodes - 1)) << "bcast";
+        EXPECT_EQ(all.bytes, times * (nodes - 1) * length * 8) << "bcast";
+        all = traffic_of(shape, INTER_REDUCE, length, 8, int(times));
+        EXPECT_EQ(all.bytes, times * (nodes - 1) * length * 8) << "reduce";
+    }
+    all = traffic_of(shape, INTER_ALLGATHER, words, 0, int(times));
+    EXPECT_EQ(all.bytes, times * (nodes - 1) * ranks * words * 8) << "allgather";
+}
+
 // Threads come and go between collectives, with other numbers each time; the team goes on where it was.
 TEST(Teams, ThreadsMayLeaveAndComeBack) {
     threads::Watchdog watchdog(280);
