@@ -7,6 +7,7 @@
 #define HIER_THREAD_H
 
 #include <hier/network.h>
+#include <intra/combine.h>
 
 typedef int hier_collective(weft_comm *comm, const hier_arguments *arguments);
 
@@ -29,6 +30,33 @@ static inline void hier_counter_await(hier_call *call, intra_line *counter, uint
 
 static inline char *hier_at(const void *base, size_t index, size_t bytes) {
     return (char *)(uintptr_t)base + index * bytes;
+}
+
+/** The thread whose memory holds the node's part: the root on its node, the leader elsewhere. */
+static inline int hier_host_thread(const hier_call *call) {
+    return hier_on_root_node(call) ? call->root_thread : 0;
+}
+
+/** All elements of a reduction. */
+static inline intra_slice hier_whole(const hier_call *call) {
+    return (intra_slice){0, call->arguments->recv_count};
+}
+
+/** Combines a slice of all threads' operands, which are in their cells or offered, in thread order. */
+static inline void hier_combine(hier_call *call, bool in_cells, intra_slice slice, void *out) {
+    const hier_arguments *arguments = call->arguments;
+    intra_combine(&call->meeting, (intra_operands){in_cells, arguments->send}, arguments->op, arguments->recv_type,
+                  slice, out);
+}
+
+/** A process-level reduction of the nodes' sums, in place. */
+static inline inter_binding hier_reduction_of(const hier_call *call, void *sum) {
+    const hier_arguments *arguments = call->arguments;
+    return (inter_binding){.send = sum,
+                           .recv = sum,
+                           .element_bytes = arguments->recv_type->size_bytes,
+                           .type = arguments->recv_type,
+                           .op = arguments->op};
 }
 
 #endif

@@ -15,27 +15,13 @@
 static int start(hier_call *call, void *sum) {
     const hier_arguments *arguments = call->arguments;
     inter_view view = {.rank = call->comm->node, .size = call->comm->layout->nodes, .count = arguments->recv_count};
-    inter_binding binding = {.send = sum,
-                             .recv = sum,
-                             .element_bytes = arguments->recv_type->size_bytes,
-                             .type = arguments->recv_type,
-                             .op = arguments->op};
+    inter_binding binding = hier_reduction_of(call, sum);
     return hier_start(call, &view, &binding);
-}
-
-static void combine(hier_call *call, bool in_cells, intra_slice slice, void *out) {
-    const hier_arguments *arguments = call->arguments;
-    intra_combine(&call->meeting, (intra_operands){in_cells, arguments->send}, arguments->op, arguments->recv_type,
-                  slice, out);
-}
-
-static intra_slice everything(const hier_call *call) {
-    return (intra_slice){0, call->arguments->recv_count};
 }
 
 static int start_inline(hier_call *call) {
     unsigned char *sum = call->meeting.release->payload.bytes;
-    combine(call, true, everything(call), sum);
+    hier_combine(call, true, hier_whole(call), sum);
     return start(call, sum);
 }
 
@@ -44,7 +30,7 @@ static void by_inline(hier_call *call) {
     memcpy(call->meeting.own->payload.bytes, arguments->send, arguments->bytes);
     if (hier_single_node(call)) {
         if (hier_sync(call, HIER_READY))
-            combine(call, true, everything(call), arguments->recv);
+            hier_combine(call, true, hier_whole(call), arguments->recv);
         return;
     }
     hier_network(call, HIER_NEED_ALL, HIER_READY, start_inline);
@@ -80,7 +66,7 @@ static void by_slices(hier_call *call) {
         intra_combine_for_all(&call->meeting, arguments->send, arguments->recv, arguments->op, arguments->recv_type,
                               slice);
     } else {
-        combine(call, false, slice, hier_at(intra_offer_of(&call->meeting, 0)->recv, slice.begin, size));
+        hier_combine(call, false, slice, hier_at(intra_offer_of(&call->meeting, 0)->recv, slice.begin, size));
         intra_post(&call->meeting, HIER_READY);
         if (hier_await_network(call))
             copy_from_leader(call);
@@ -99,7 +85,7 @@ static void by_counter(hier_call *call) {
     if (call->comm->thread == 0) {
         hier_counter_await(call, &team->ready, combined);
         if (hier_await_all(call, HIER_OFFERED))
-            combine(call, false, everything(call), call->arguments->recv);
+            hier_combine(call, false, hier_whole(call), call->arguments->recv);
         intra_post(&call->meeting, HIER_READY);
         hier_await_network(call);
         hier_counter_add(call, &team->ready, threads);

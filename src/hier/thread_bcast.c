@@ -42,13 +42,8 @@ static void by_inline(hier_call *call) {
         memcpy(arguments->recv, meeting->release->payload.bytes, arguments->bytes);
 }
 
-/* Long messages: from the host's buffer, which is the root on its node and the leader elsewhere. */
-static int host_thread(const hier_call *call) {
-    return hier_on_root_node(call) ? call->root_thread : 0;
-}
-
 static int start_from_host(hier_call *call) {
-    return start(call, intra_offer_of(&call->meeting, host_thread(call))->recv);
+    return start(call, intra_offer_of(&call->meeting, hier_host_thread(call))->recv);
 }
 
 /* The host's part begins: its buffer is known, and on the root's node it holds the data. */
@@ -63,7 +58,7 @@ static void copy_from_host(hier_call *call, int host) {
 }
 
 static void by_flags(hier_call *call) {
-    int host = host_thread(call);
+    int host = hier_host_thread(call);
     hier_network(call, host, HIER_READY, start_from_host);
     if (call->comm->thread == host) {
         offer(call);
@@ -82,7 +77,7 @@ static void by_flags(hier_call *call) {
 /* The two-counter scheme: `ready` says that the data is there, `done` that a thread has copied. */
 static void by_counter(hier_call *call) {
     intra_team *team = call->meeting.team;
-    int host = host_thread(call);
+    int host = hier_host_thread(call);
     uint64_t use = ++call->meeting.member->counter_uses;
     hier_network(call, host, HIER_READY, start_from_host);
     if (call->comm->thread == host) {

@@ -11,13 +11,9 @@
 #include <hier/thread.h>
 #include <string.h>
 
-static int host_thread(const hier_call *call) {
-    return hier_on_root_node(call) ? call->root_thread : 0;
-}
-
 static int start(hier_call *call) {
     const hier_layout *layout = call->comm->layout;
-    char *blocks = intra_offer_of(&call->meeting, host_thread(call))->recv;
+    char *blocks = intra_offer_of(&call->meeting, hier_host_thread(call))->recv;
     bool root_node = hier_on_root_node(call);
     inter_view view = {
         .rank = call->comm->node, .size = layout->nodes, .root = call->root_node, .offsets = layout->offsets};
@@ -53,7 +49,7 @@ static void put_block(hier_call *call, char *blocks) {
 int hier_thread_gather(weft_comm *comm, const hier_arguments *arguments) {
     hier_call call;
     hier_begin(&call, comm, arguments);
-    int host = host_thread(&call);
+    int host = hier_host_thread(&call);
     hier_network(&call, HIER_NEED_ALL, HIER_READY, start);
     if (comm->thread == host) {
         call.meeting.own->payload.offer.recv = blocks_of_node(&call);

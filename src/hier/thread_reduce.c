@@ -20,23 +20,13 @@ static int start(hier_call *call, void *sum) {
                        .size = call->comm->layout->nodes,
                        .root = call->root_node,
                        .count = arguments->recv_count};
-    inter_binding binding = {.send = sum,
-                             .recv = sum,
-                             .element_bytes = arguments->recv_type->size_bytes,
-                             .type = arguments->recv_type,
-                             .op = arguments->op};
+    inter_binding binding = hier_reduction_of(call, sum);
     return hier_start(call, &view, &binding);
-}
-
-static void combine(hier_call *call, bool in_cells, intra_slice slice, void *out) {
-    const hier_arguments *arguments = call->arguments;
-    intra_combine(&call->meeting, (intra_operands){in_cells, arguments->send}, arguments->op, arguments->recv_type,
-                  slice, out);
 }
 
 static int start_inline(hier_call *call) {
     unsigned char *sum = call->meeting.release->payload.bytes;
-    combine(call, true, (intra_slice){0, call->arguments->recv_count}, sum);
+    hier_combine(call, true, hier_whole(call), sum);
     return start(call, sum);
 }
 
@@ -48,7 +38,7 @@ static void by_inline(hier_call *call) {
     intra_post(&call->meeting, HIER_READY);
     if (hier_single_node(call)) {
         if (root && hier_await_all(call, HIER_READY))
-            combine(call, true, (intra_slice){0, arguments->recv_count}, arguments->recv);
+            hier_combine(call, true, hier_whole(call), arguments->recv);
         return;
     }
     /* Who does not need the sum goes on, but somebody has to drive. */
@@ -56,12 +46,8 @@ static void by_inline(hier_call *call) {
         memcpy(arguments->recv, call->meeting.release->payload.bytes, arguments->bytes);
 }
 
-static int host_thread(const hier_call *call) {
-    return hier_on_root_node(call) ? call->root_thread : 0;
-}
-
 static int start_from_host(hier_call *call) {
-    return start(call, intra_offer_of(&call->meeting, host_thread(call))->recv);
+    return start(call, intra_offer_of(&call->meeting, hier_host_thread(call))->recv);
 }
 
 /* Shows the others this thread's operand, and the host's sum. Without memory for it the host shows NULL. */
@@ -70,12 +56,12 @@ static void offer(hier_call *call) {
     intra_offer *mine = &call->meeting.own->payload.offer;
     mine->send = arguments->send;
     mine->recv = NULL;
-    if (call->comm->thread == host_thread(call))
+    if (call->comm->thread == hier_host_thread(call))
         mine->recv = hier_on_root_node(call) ? arguments->recv : intra_scratch(call->meeting.member, arguments->bytes);
 }
 
 static void *sum_of_host(hier_call *call) {
-    void *sum = intra_offer_of(&call->meeting, host_thread(call))->recv;
+    void *sum = intra_offer_of(&call->meeting, hier_host_thread(call))->recv;
     if (!sum && !call->error)
         call->error = core_error(WEFT_ERR_NOMEM, "rank %d: weft_reduce: no memory for a sum of %zu bytes",
                                  call->comm->rank, call->arguments->bytes);
@@ -93,7 +79,7 @@ static void by_slices(hier_call *call) {
     if (!sum)
         return;
     intra_slice slice = intra_slice_of(arguments->recv_count, size, call->comm->thread, hier_threads(call));
-    combine(call, false, slice, sum + slice.begin * size);
+    hier_combine(call, false, slice, sum + slice.begin * size);
     if (hier_single_node(call)) {
         hier_sync(call, HIER_LEFT);
     } else {
@@ -105,7 +91,7 @@ static void by_slices(hier_call *call) {
 static void by_counter(hier_call *call) {
     intra_team *team = call->meeting.team;
     uint64_t use = ++call->meeting.member->counter_uses, threads = (uint64_t)hier_threads(call);
-    int host = host_thread(call);
+    int host = hier_host_thread(call);
     offer(call);
     hier_network(call, host, HIER_READY, start_from_host);
     intra_post(&call->meeting, HIER_OFFERED);
@@ -114,7 +100,7 @@ static void by_counter(hier_call *call) {
         hier_counter_await(call, &team->ready, use);
         void *sum = hier_await_all(call, HIER_OFFERED) ? sum_of_host(call) : NULL;
         if (sum)
-            combine(call, false, (intra_slice){0, call->arguments->recv_count}, sum);
+            hier_combine(call, false, hier_whole(call), sum);
         intra_post(&call->meeting, HIER_READY);
         hier_counter_add(call, &team->done, threads);
     } else {

@@ -9,13 +9,9 @@
 #include <hier/thread.h>
 #include <string.h>
 
-static int host_thread(const hier_call *call) {
-    return hier_on_root_node(call) ? call->root_thread : 0;
-}
-
 static int start(hier_call *call) {
     const hier_layout *layout = call->comm->layout;
-    const intra_offer *host = intra_offer_of(&call->meeting, host_thread(call));
+    const intra_offer *host = intra_offer_of(&call->meeting, hier_host_thread(call));
     inter_view view = {
         .rank = call->comm->node, .size = layout->nodes, .root = call->root_node, .offsets = layout->offsets};
     inter_binding binding = {.send = host->send, .recv = host->recv, .element_bytes = call->arguments->bytes};
@@ -50,7 +46,7 @@ static void take_block(hier_call *call, int host) {
 int hier_thread_scatter(weft_comm *comm, const hier_arguments *arguments) {
     hier_call call;
     hier_begin(&call, comm, arguments);
-    int host = host_thread(&call);
+    int host = hier_host_thread(&call);
     hier_network(&call, host, HIER_READY, start);
     if (comm->thread == host)
         offer(&call);
