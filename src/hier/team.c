@@ -185,7 +185,7 @@ int weft_team_create(weft_comm *parent, int nthreads, weft_team **team) {
     if (!code)
         code = build(parent, entries, &made);
     free(entries);
-    if (code)
+    if (code || !team) /* exchange_entries made an error of that */
         return code;
     atomic_fetch_add_explicit(&parent->world->teams, 1, memory_order_relaxed);
     *team = made;

@@ -28,7 +28,7 @@ static int oversubscribed(const hier_world *world, bool *result) {
     for (int process = 0; world->bootstrap && process < world->bootstrap->size; process++) {
         if (hier_world_host(world, process) != hier_world_host(world, rank))
             continue;
-        hier_card card;
+        hier_card card = {0};
         int code = look_up_card(world, process, &card);
         if (code)
             return code;
