@@ -31,7 +31,7 @@ static inline void core_pause(void) {
 /** A policy made concrete for one group of threads; the same for all that share a flag. */
 typedef struct core_waiting {
     bool may_sleep;  /* waiters may sleep, so publishers look for sleepers */
-    unsigned hot;    /* looks without any pause, first of all */
+    unsigned hot;    /* looks at the flag alone, first of all */
     unsigned spins;  /* looks before the core is given away for the first time */
     unsigned yields; /* times the core is given away before the first sleep, when may_sleep */
 } core_waiting;

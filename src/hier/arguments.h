@@ -31,6 +31,8 @@ static inline hier_arguments hier_arguments_of(enum inter_collective collective,
     hier_arguments arguments;
     arguments.collective = collective;
     arguments.call = call;
+    arguments.send = NULL;
+    arguments.recv = NULL;
     arguments.op = NULL;
     arguments.root = 0;
     arguments.in_place = false;
