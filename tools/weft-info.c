@@ -3,6 +3,8 @@
  * weft-info: what this build of weft is, what it sees of the machine and the network, and the configuration in force.
  * Needs no launcher and starts nothing.
  */
+#include "schedule_show.h"
+
 #include <core/config.h>
 #include <core/error.h>
 #include <core/op.h>
@@ -109,25 +111,37 @@ static int show_config(void) {
     return code;
 }
 
+/* What is behind the names: compositions of two parts, and how many there are. */
+static void show_compositions(enum inter_collective collective) {
+    inter_algorithm first, algorithm;
+    int names = inter_algorithm_names(collective), count = 0;
+    while (inter_algorithm_at(collective, names + count, &algorithm))
+        count++;
+    if (count && inter_algorithm_at(collective, names, &first))
+        printf("%-20s   and %d compositions as in %s\n", "", count, first.name);
+}
+
 /* What WEFT_ALGORITHM takes, written PROCESS/thread: first the process level's, then the thread level's. */
 static int show_algorithms(void) {
     for (int c = 0; c < INTER_COLLECTIVES; c++) {
         enum inter_collective collective = (enum inter_collective)c;
-        printf("%-10s ", inter_collective_name(collective));
-        const char *separator = "";
-        for (const inter_algorithm *algorithm = inter_algorithms; algorithm->name; algorithm++)
-            if (algorithm->collective == collective) {
-                printf("%s%s", separator, algorithm->name);
-                separator = ", ";
-            }
-        separator = " / ";
+        inter_algorithm algorithm;
+        printf("%-20s ", inter_collective_name(collective));
+        for (int i = 0; i < inter_algorithm_names(collective); i++)
+            if (inter_algorithm_at(collective, i, &algorithm))
+                printf("%s%s", i ? ", " : "", algorithm.name);
+        const char *separator = " / ";
         for (int t = 0; t < HIER_THREAD_ALGORITHMS; t++)
             if (hier_thread_algorithm_exists(collective, (enum hier_thread_algorithm)t)) {
                 printf("%s%s", separator, hier_thread_algorithm_name((enum hier_thread_algorithm)t));
                 separator = ", ";
             }
         putchar('\n');
+        show_compositions(collective);
     }
+    printf("Parts of a composition are algorithms of the collectives named in it. Those of bcast, reduce, allreduce, "
+           "scan\n"
+           "and exscan may end with the bytes of a segment, as in MST:64K; :0 is none.\n");
     return WEFT_SUCCESS;
 }
 
@@ -150,6 +164,7 @@ static void print_help(FILE *file) {
     for (int s = 0; s < SECTIONS; s++)
         fprintf(file, "  --%-12s %s\n", sections[s].option, sections[s].meaning);
     fprintf(file, "  --%-12s this text\n", "help");
+    schedule_show_help(file);
     fprintf(file,
             "\nExit status: 0; 1 when a section fails (as when a WEFT_ variable is wrong); 2 for a wrong option.\n");
 }
@@ -180,6 +195,8 @@ static int parse_options(int argc, char **argv, int wanted[SECTIONS]) {
 }
 
 int main(int argc, char **argv) {
+    if (schedule_show_asked(argc, argv))
+        return schedule_show(argc, argv);
     int wanted[SECTIONS] = {0}, count = 0, status = parse_options(argc, argv, wanted);
     if (status >= 0)
         return status;

@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * Blocking collectives, with the meaning and the argument order of MPI 4.0 chapter 6.
+ * Collectives, with the meaning and the argument order of MPI 4.0 chapter 6: blocking (weft_bcast), nonblocking
+ * (weft_ibcast) and persistent (weft_bcast_init).
  *
  * For all of them:
  * - They are collective: every rank of `comm` calls the same operation in the same order, with the same root, type size,
  *   operation, and matching counts. `comm` is a process communicator or a thread's handle on a thread communicator.
- * - They block until the caller's part is done: its send buffer may be changed and its receive buffer read. Only
- *   weft_barrier promises that all ranks have entered.
+ * - The blocking ones return when the caller's part is done: its send buffer may be changed and its receive buffer read.
+ *   Only weft_barrier promises that all ranks have entered.
+ * - The nonblocking ones (weft_i…) start the same operation and return; `*request` completes it (request.h). Until then
+ *   the buffers, and an operation that a user made, belong to weft; arrays of counts, displacements and types need not
+ *   outlive the call. Any number may be under way, and be completed in any order; ranks start them in the same order,
+ *   blocking ones among them.
+ * - The persistent ones (weft_…_init) prepare the operation: weft_start() starts it, again and again, and completing it
+ *   leaves the request for the next start. Ranks prepare them in the same order, and start them in any. Starting again takes
+ *   no memory.
+ * - On a thread communicator there are so far the blocking weft_barrier, bcast, reduce, allreduce, gather, scatter,
+ *   allgather, alltoall and alltoallv; the others return WEFT_ERR_UNSUPPORTED there.
  * - What a rank wrote to its send buffer before the call is what the others receive, without further synchronisation.
  * - Counts are in elements of the type, displacements in extents of the type; `p` is the size of the communicator.
  *   A count of 0 is allowed, and then the buffer may be NULL. Buffers may be larger than 4 GiB, counts larger than 2^31.
@@ -22,11 +32,15 @@
 #ifndef WEFT_COLLECTIVES_H
 #define WEFT_COLLECTIVES_H
 
+#include <weft/request.h>
 #include <weft/types.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/** @name Blocking
+ * @{ */
 
 /** Returns after every rank has called it. What a rank wrote before, every rank of its process reads after. */
 WEFT_API int weft_barrier(weft_comm *comm);
@@ -35,15 +49,19 @@ WEFT_API int weft_barrier(weft_comm *comm);
 WEFT_API int weft_bcast(void *buffer, size_t count, const weft_datatype *type, int root, weft_comm *comm);
 
 /**
- * Combines the `count` elements of all ranks, in rank order for an operation that does not commute, into the root's `recv`.
- * `recv` counts at the root only. At the root `send` may be WEFT_IN_PLACE: its operand stands in `recv`.
+ * Gives part r of the root's `send` (p × send_count elements, which count at the root only) to rank r. At the root `recv`
+ * may be WEFT_IN_PLACE: its part stays where it is.
  */
-WEFT_API int weft_reduce(const void *send, void *recv, size_t count, const weft_datatype *type, const weft_op *op,
-                         int root, weft_comm *comm);
+WEFT_API int weft_scatter(const void *send, size_t send_count, const weft_datatype *send_type, void *recv,
+                          size_t recv_count, const weft_datatype *recv_type, int root, weft_comm *comm);
 
-/** As weft_reduce, with the result in every rank's `recv`, the same bits everywhere. WEFT_IN_PLACE: at every rank. */
-WEFT_API int weft_allreduce(const void *send, void *recv, size_t count, const weft_datatype *type, const weft_op *op,
-                            weft_comm *comm);
+/**
+ * As weft_scatter with a count and a displacement for each rank: `send_counts` and `send_displs` have p entries each and
+ * count at the root only. Rank r's recv_count is send_counts[r] (in bytes).
+ */
+WEFT_API int weft_scatterv(const void *send, const size_t *send_counts, const ptrdiff_t *send_displs,
+                           const weft_datatype *send_type, void *recv, size_t recv_count,
+                           const weft_datatype *recv_type, int root, weft_comm *comm);
 
 /**
  * Gathers `send_count` elements of each rank, in rank order, at the root: `recv` has room for p × recv_count elements of
@@ -53,15 +71,21 @@ WEFT_API int weft_gather(const void *send, size_t send_count, const weft_datatyp
                          size_t recv_count, const weft_datatype *recv_type, int root, weft_comm *comm);
 
 /**
- * Gives part r of the root's `send` (p × send_count elements, which count at the root only) to rank r. At the root `recv`
- * may be WEFT_IN_PLACE: its part stays where it is.
+ * As weft_gather with a count and a displacement for each rank: `recv_counts` and `recv_displs` have p entries each and
+ * count at the root only; parts that are received do not overlap. Rank r's send_count is recv_counts[r] (in bytes).
  */
-WEFT_API int weft_scatter(const void *send, size_t send_count, const weft_datatype *send_type, void *recv,
-                          size_t recv_count, const weft_datatype *recv_type, int root, weft_comm *comm);
+WEFT_API int weft_gatherv(const void *send, size_t send_count, const weft_datatype *send_type, void *recv,
+                          const size_t *recv_counts, const ptrdiff_t *recv_displs, const weft_datatype *recv_type,
+                          int root, weft_comm *comm);
 
 /** As weft_gather, with the result in every rank's `recv`. WEFT_IN_PLACE as `send`: at every rank. */
 WEFT_API int weft_allgather(const void *send, size_t send_count, const weft_datatype *send_type, void *recv,
                             size_t recv_count, const weft_datatype *recv_type, weft_comm *comm);
+
+/** As weft_gatherv, with the result in every rank's `recv`; the counts (in bytes) are the same everywhere. */
+WEFT_API int weft_allgatherv(const void *send, size_t send_count, const weft_datatype *send_type, void *recv,
+                             const size_t *recv_counts, const ptrdiff_t *recv_displs, const weft_datatype *recv_type,
+                             weft_comm *comm);
 
 /**
  * Rank i's part j of `send` (p × send_count elements) becomes part i of rank j's `recv`. WEFT_IN_PLACE as `send`, at every
@@ -79,6 +103,150 @@ WEFT_API int weft_alltoall(const void *send, size_t send_count, const weft_datat
 WEFT_API int weft_alltoallv(const void *send, const size_t *send_counts, const ptrdiff_t *send_displs,
                             const weft_datatype *send_type, void *recv, const size_t *recv_counts,
                             const ptrdiff_t *recv_displs, const weft_datatype *recv_type, weft_comm *comm);
+
+/**
+ * As weft_alltoallv with a datatype for each rank, p of them in `send_types` and `recv_types`. Displacements are in bytes.
+ */
+WEFT_API int weft_alltoallw(const void *send, const size_t *send_counts, const ptrdiff_t *send_displs,
+                            const weft_datatype *const *send_types, void *recv, const size_t *recv_counts,
+                            const ptrdiff_t *recv_displs, const weft_datatype *const *recv_types, weft_comm *comm);
+
+/**
+ * Combines the `count` elements of all ranks, in rank order for an operation that does not commute, into the root's `recv`.
+ * `recv` counts at the root only. At the root `send` may be WEFT_IN_PLACE: its operand stands in `recv`.
+ */
+WEFT_API int weft_reduce(const void *send, void *recv, size_t count, const weft_datatype *type, const weft_op *op,
+                         int root, weft_comm *comm);
+
+/** As weft_reduce, with the result in every rank's `recv`, the same bits everywhere. WEFT_IN_PLACE: at every rank. */
+WEFT_API int weft_allreduce(const void *send, void *recv, size_t count, const weft_datatype *type, const weft_op *op,
+                            weft_comm *comm);
+
+/**
+ * Combines the vectors of all ranks and gives block r of the result, recv_counts[r] elements, to rank r's `recv`. `send` has
+ * as many elements as all blocks together; `recv_counts` has p entries, the same everywhere. WEFT_IN_PLACE as `send`, at
+ * every rank: the operand stands in `recv`, which has room for all of it, and the block comes to its begin.
+ */
+WEFT_API int weft_reduce_scatter(const void *send, void *recv, const size_t *recv_counts, const weft_datatype *type,
+                                 const weft_op *op, weft_comm *comm);
+
+/** As weft_reduce_scatter with blocks of `recv_count` elements each. */
+WEFT_API int weft_reduce_scatter_block(const void *send, void *recv, size_t recv_count, const weft_datatype *type,
+                                       const weft_op *op, weft_comm *comm);
+
+/** Rank r's `recv` becomes the combination of the operands of ranks 0 … r. WEFT_IN_PLACE as `send`: at every rank. */
+WEFT_API int weft_scan(const void *send, void *recv, size_t count, const weft_datatype *type, const weft_op *op,
+                       weft_comm *comm);
+
+/** As weft_scan without the rank's own operand: ranks 0 … r−1. Rank 0's `recv` stays as it is. */
+WEFT_API int weft_exscan(const void *send, void *recv, size_t count, const weft_datatype *type, const weft_op *op,
+                         weft_comm *comm);
+
+/** @} */
+
+/** @name Nonblocking
+ * As the blocking ones; `*request` is set to a request for weft_wait() and its kin, or stays as it is on an error.
+ * More errors: WEFT_ERR_ARG (null request).
+ * @{ */
+
+WEFT_API int weft_ibarrier(weft_comm *comm, weft_request **request);
+WEFT_API int weft_ibcast(void *buffer, size_t count, const weft_datatype *type, int root, weft_comm *comm,
+                         weft_request **request);
+WEFT_API int weft_iscatter(const void *send, size_t send_count, const weft_datatype *send_type, void *recv,
+                           size_t recv_count, const weft_datatype *recv_type, int root, weft_comm *comm,
+                           weft_request **request);
+WEFT_API int weft_iscatterv(const void *send, const size_t *send_counts, const ptrdiff_t *send_displs,
+                            const weft_datatype *send_type, void *recv, size_t recv_count,
+                            const weft_datatype *recv_type, int root, weft_comm *comm, weft_request **request);
+WEFT_API int weft_igather(const void *send, size_t send_count, const weft_datatype *send_type, void *recv,
+                          size_t recv_count, const weft_datatype *recv_type, int root, weft_comm *comm,
+                          weft_request **request);
+WEFT_API int weft_igatherv(const void *send, size_t send_count, const weft_datatype *send_type, void *recv,
+                           const size_t *recv_counts, const ptrdiff_t *recv_displs, const weft_datatype *recv_type,
+                           int root, weft_comm *comm, weft_request **request);
+WEFT_API int weft_iallgather(const void *send, size_t send_count, const weft_datatype *send_type, void *recv,
+                             size_t recv_count, const weft_datatype *recv_type, weft_comm *comm,
+                             weft_request **request);
+WEFT_API int weft_iallgatherv(const void *send, size_t send_count, const weft_datatype *send_type, void *recv,
+                              const size_t *recv_counts, const ptrdiff_t *recv_displs, const weft_datatype *recv_type,
+                              weft_comm *comm, weft_request **request);
+WEFT_API int weft_ialltoall(const void *send, size_t send_count, const weft_datatype *send_type, void *recv,
+                            size_t recv_count, const weft_datatype *recv_type, weft_comm *comm, weft_request **request);
+WEFT_API int weft_ialltoallv(const void *send, const size_t *send_counts, const ptrdiff_t *send_displs,
+                             const weft_datatype *send_type, void *recv, const size_t *recv_counts,
+                             const ptrdiff_t *recv_displs, const weft_datatype *recv_type, weft_comm *comm,
+                             weft_request **request);
+WEFT_API int weft_ialltoallw(const void *send, const size_t *send_counts, const ptrdiff_t *send_displs,
+                             const weft_datatype *const *send_types, void *recv, const size_t *recv_counts,
+                             const ptrdiff_t *recv_displs, const weft_datatype *const *recv_types, weft_comm *comm,
+                             weft_request **request);
+WEFT_API int weft_ireduce(const void *send, void *recv, size_t count, const weft_datatype *type, const weft_op *op,
+                          int root, weft_comm *comm, weft_request **request);
+WEFT_API int weft_iallreduce(const void *send, void *recv, size_t count, const weft_datatype *type, const weft_op *op,
+                             weft_comm *comm, weft_request **request);
+WEFT_API int weft_ireduce_scatter(const void *send, void *recv, const size_t *recv_counts, const weft_datatype *type,
+                                  const weft_op *op, weft_comm *comm, weft_request **request);
+WEFT_API int weft_ireduce_scatter_block(const void *send, void *recv, size_t recv_count, const weft_datatype *type,
+                                        const weft_op *op, weft_comm *comm, weft_request **request);
+WEFT_API int weft_iscan(const void *send, void *recv, size_t count, const weft_datatype *type, const weft_op *op,
+                        weft_comm *comm, weft_request **request);
+WEFT_API int weft_iexscan(const void *send, void *recv, size_t count, const weft_datatype *type, const weft_op *op,
+                          weft_comm *comm, weft_request **request);
+
+/** @} */
+
+/** @name Persistent
+ * As the blocking ones; `*request` is set to an inactive request for weft_start(), freed with weft_request_free(), or stays
+ * as it is on an error. Buffers and operations belong to weft while a start is under way. More errors: WEFT_ERR_ARG.
+ * @{ */
+
+WEFT_API int weft_barrier_init(weft_comm *comm, weft_request **request);
+WEFT_API int weft_bcast_init(void *buffer, size_t count, const weft_datatype *type, int root, weft_comm *comm,
+                             weft_request **request);
+WEFT_API int weft_scatter_init(const void *send, size_t send_count, const weft_datatype *send_type, void *recv,
+                               size_t recv_count, const weft_datatype *recv_type, int root, weft_comm *comm,
+                               weft_request **request);
+WEFT_API int weft_scatterv_init(const void *send, const size_t *send_counts, const ptrdiff_t *send_displs,
+                                const weft_datatype *send_type, void *recv, size_t recv_count,
+                                const weft_datatype *recv_type, int root, weft_comm *comm, weft_request **request);
+WEFT_API int weft_gather_init(const void *send, size_t send_count, const weft_datatype *send_type, void *recv,
+                              size_t recv_count, const weft_datatype *recv_type, int root, weft_comm *comm,
+                              weft_request **request);
+WEFT_API int weft_gatherv_init(const void *send, size_t send_count, const weft_datatype *send_type, void *recv,
+                               const size_t *recv_counts, const ptrdiff_t *recv_displs, const weft_datatype *recv_type,
+                               int root, weft_comm *comm, weft_request **request);
+WEFT_API int weft_allgather_init(const void *send, size_t send_count, const weft_datatype *send_type, void *recv,
+                                 size_t recv_count, const weft_datatype *recv_type, weft_comm *comm,
+                                 weft_request **request);
+WEFT_API int weft_allgatherv_init(const void *send, size_t send_count, const weft_datatype *send_type, void *recv,
+                                  const size_t *recv_counts, const ptrdiff_t *recv_displs,
+                                  const weft_datatype *recv_type, weft_comm *comm, weft_request **request);
+WEFT_API int weft_alltoall_init(const void *send, size_t send_count, const weft_datatype *send_type, void *recv,
+                                size_t recv_count, const weft_datatype *recv_type, weft_comm *comm,
+                                weft_request **request);
+WEFT_API int weft_alltoallv_init(const void *send, const size_t *send_counts, const ptrdiff_t *send_displs,
+                                 const weft_datatype *send_type, void *recv, const size_t *recv_counts,
+                                 const ptrdiff_t *recv_displs, const weft_datatype *recv_type, weft_comm *comm,
+                                 weft_request **request);
+WEFT_API int weft_alltoallw_init(const void *send, const size_t *send_counts, const ptrdiff_t *send_displs,
+                                 const weft_datatype *const *send_types, void *recv, const size_t *recv_counts,
+                                 const ptrdiff_t *recv_displs, const weft_datatype *const *recv_types, weft_comm *comm,
+                                 weft_request **request);
+WEFT_API int weft_reduce_init(const void *send, void *recv, size_t count, const weft_datatype *type, const weft_op *op,
+                              int root, weft_comm *comm, weft_request **request);
+WEFT_API int weft_allreduce_init(const void *send, void *recv, size_t count, const weft_datatype *type,
+                                 const weft_op *op, weft_comm *comm, weft_request **request);
+WEFT_API int weft_reduce_scatter_init(const void *send, void *recv, const size_t *recv_counts,
+                                      const weft_datatype *type, const weft_op *op, weft_comm *comm,
+                                      weft_request **request);
+WEFT_API int weft_reduce_scatter_block_init(const void *send, void *recv, size_t recv_count, const weft_datatype *type,
+                                            const weft_op *op, weft_comm *comm, weft_request **request);
+WEFT_API int weft_scan_init(const void *send, void *recv, size_t count, const weft_datatype *type, const weft_op *op,
+                            weft_comm *comm, weft_request **request);
+WEFT_API int weft_exscan_init(const void *send, void *recv, size_t count, const weft_datatype *type, const weft_op *op,
+                              weft_comm *comm, weft_request **request);
+
+/** @} */
 
 #ifdef __cplusplus
 }

@@ -9,6 +9,7 @@
 #include <weft/collectives.h>
 #include <weft/error.h>
 #include <weft/init.h>
+#include <weft/request.h>
 #include <weft/team.h>
 #include <weft/types.h>
 #include <weft/version.h>

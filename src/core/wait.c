@@ -13,9 +13,10 @@
  */
 #define SPINS_WITH_CORES_FREE 1000u
 #define HOT_LOOKS             100u
-/* With more threads than cores, who we wait for most likely needs this core. */
+/* With more threads than cores, who we wait for most likely needs this core. Who sleeps is woken late, and makes the others wait
+ * so long that they sleep too: a millisecond or so of giving the core away comes first. */
 #define SPINS_OVERSUBSCRIBED  4u
-#define YIELDS_OVERSUBSCRIBED 200u
+#define YIELDS_OVERSUBSCRIBED 2000u
 /* How long a sleeper that also drives something else sleeps at most, in nanoseconds. */
 #define IDLE_SLEEP_NS         10000000L
 
@@ -89,4 +90,13 @@ bool core_flag_wait_slow(core_flag *flag, uint64_t target, const core_waiting *w
 
 void core_flag_wake(core_flag *flag) {
     syscall(SYS_futex, futex_word(flag), FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+void core_word_sleep(_Atomic uint32_t *word, uint32_t value, long nanoseconds) {
+    const struct timespec limit = {.tv_nsec = nanoseconds};
+    syscall(SYS_futex, word, FUTEX_WAIT, value, &limit, NULL, 0);
+}
+
+void core_word_wake(_Atomic uint32_t *word) {
+    syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }

@@ -113,4 +113,11 @@ static inline void core_flag_add(core_flag *flag, uint64_t increment, const core
         core_flag_wake(flag);
 }
 
+/** Sleeps while *word is `value`, for `nanoseconds` at most (or less, for no reason); the word may be shared with other
+ * processes. */
+void core_word_sleep(_Atomic uint32_t *word, uint32_t value, long nanoseconds);
+
+/** Wakes all who sleep on the word. */
+void core_word_wake(_Atomic uint32_t *word);
+
 #endif

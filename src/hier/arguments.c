@@ -45,11 +45,6 @@ static int check_buffer(const weft_comm *comm, const char *call, const void *buf
     return WEFT_SUCCESS;
 }
 
-static bool has_root(enum inter_collective collective) {
-    return collective == INTER_BCAST || collective == INTER_REDUCE || collective == INTER_GATHER ||
-           collective == INTER_SCATTER;
-}
-
 static int check_reduction(const weft_comm *comm, hier_arguments *arguments, bool here) {
     const weft_datatype *type = arguments->recv_type;
     int code = check_type(comm, arguments->call, type, "type");
@@ -142,40 +137,107 @@ static int check_scatter(const weft_comm *comm, hier_arguments *a, bool here) {
     return check_equal(comm, a->call, a->bytes, recv_bytes);
 }
 
-static int check_counts(const weft_comm *comm, const char *call, const void *buffer, const size_t *counts,
-                        const ptrdiff_t *displs, const weft_datatype *type, bool send) {
-    const char *side = send ? "send" : "recv";
-    int code = check_type(comm, call, type, send ? "send_type" : "recv_type");
-    if (code)
-        return code;
-    if (!counts || !displs)
+/* One side's counts and displacements, of one type or (types) of one each; *own_bytes: those of the rank's own block. */
+static int check_counts(const weft_comm *comm, const hier_arguments *a, bool send, size_t *total_bytes,
+                        size_t *own_bytes) {
+    const char *call = a->call, *side = send ? "send" : "recv";
+    const size_t *counts = send ? a->send_counts : a->recv_counts;
+    const ptrdiff_t *displs = send ? a->send_displs : a->recv_displs;
+    const weft_datatype *const *types = send ? a->send_types : a->recv_types;
+    bool many = a->collective == INTER_ALLTOALLW;
+    if (!counts || !displs || (many && !types))
         return core_error(WEFT_ERR_ARG, "rank %d: %s: %s_%s is NULL, expected %d entries", comm->rank, call, side,
-                          counts ? "displs" : "counts", comm->size);
-    size_t total = 0, bytes;
-    for (int rank = 0; rank < comm->size; rank++)
-        if (__builtin_add_overflow(total, counts[rank], &total))
-            return core_error(WEFT_ERR_ARG, "rank %d: %s: the %s_counts add up to more than a size_t", comm->rank, call,
-                              side);
-    code = check_bytes(comm, call, total, type, 1, &bytes);
-    if (!code)
-        code = check_buffer(comm, call, buffer, bytes, side);
-    return code;
+                          !counts   ? "counts"
+                          : !displs ? "displs"
+                                    : "types",
+                          comm->size);
+    *total_bytes = 0;
+    for (int rank = 0; rank < comm->size; rank++) {
+        size_t bytes;
+        const weft_datatype *type = many ? types[rank] : send ? a->send_type : a->recv_type;
+        int code = check_type(comm, call, type, send ? "send_type" : "recv_type");
+        if (!code)
+            code = check_bytes(comm, call, counts[rank], type, 1, &bytes);
+        if (code)
+            return code;
+        if (__builtin_add_overflow(*total_bytes, bytes, total_bytes) || *total_bytes > PTRDIFF_MAX)
+            return core_error(WEFT_ERR_ARG, "rank %d: %s: the blocks of the %s_counts are more than memory can hold",
+                              comm->rank, call, side);
+        if (rank == comm->rank)
+            *own_bytes = bytes;
+    }
+    return check_buffer(comm, call, send ? a->send : a->recv, *total_bytes, side);
 }
 
 static int check_alltoallv(const weft_comm *comm, hier_arguments *a) {
-    int code = check_counts(comm, a->call, a->recv, a->recv_counts, a->recv_displs, a->recv_type, false);
+    size_t total, own;
+    int code = check_counts(comm, a, false, &total, &own);
     if (code)
         return code;
     if (a->send == WEFT_IN_PLACE) {
         a->in_place = true;
         return WEFT_SUCCESS;
     }
-    return check_counts(comm, a->call, a->send, a->send_counts, a->send_displs, a->send_type, true);
+    return check_counts(comm, a, true, &total, &own);
+}
+
+/* Gatherv, allgatherv, scatterv: the whole (here: this rank has it) and the own block, which may be in place. */
+static int check_blocks(const weft_comm *comm, hier_arguments *a, bool here) {
+    bool scatters = a->collective == INTER_SCATTERV;
+    const void *own = scatters ? a->recv : a->send;
+    size_t total = 0, expected = 0;
+    int code = here ? check_counts(comm, a, scatters, &total, &expected) : WEFT_SUCCESS;
+    if (code)
+        return code;
+    if (a->collective == INTER_ALLGATHERV) /* which all ranks know */
+        a->bytes = total / (size_t)comm->size;
+    if (here && own == WEFT_IN_PLACE) {
+        const weft_datatype *type = scatters ? a->send_type : a->recv_type;
+        ptrdiff_t displ = (scatters ? a->send_displs : a->recv_displs)[comm->rank] * (ptrdiff_t)type->size_bytes;
+        char *whole = scatters ? (char *)(uintptr_t)a->send : a->recv;
+        char *place = expected ? whole + displ : NULL;
+        a->in_place = true;
+        a->own_bytes = expected;
+        if (scatters)
+            a->recv = place;
+        else
+            a->send = place;
+        return WEFT_SUCCESS;
+    }
+    code = check_side(comm, a->call, own, scatters ? a->recv_count : a->send_count,
+                      scatters ? a->recv_type : a->send_type, 1, !scatters, &a->own_bytes);
+    return code || !here
+               ? code
+               : check_equal(comm, a->call, scatters ? expected : a->own_bytes, scatters ? a->own_bytes : expected);
+}
+
+/* The operand is all blocks together. */
+static int check_reduce_scatter(const weft_comm *comm, hier_arguments *a) {
+    size_t total = 0;
+    bool equal = a->collective == INTER_REDUCE_SCATTER_BLOCK;
+    if (!equal && !a->recv_counts)
+        return core_error(WEFT_ERR_ARG, "rank %d: %s: recv_counts is NULL, expected %d entries", comm->rank, a->call,
+                          comm->size);
+    bool too_many = equal && __builtin_mul_overflow(a->recv_count, (size_t)comm->size, &total);
+    for (int rank = 0; !equal && rank < comm->size; rank++)
+        too_many |= __builtin_add_overflow(total, a->recv_counts[rank], &total);
+    if (too_many)
+        return core_error(WEFT_ERR_ARG, "rank %d: %s: all blocks together have more elements than a size_t can count",
+                          comm->rank, a->call);
+    size_t own = equal ? a->recv_count : a->recv_counts[comm->rank];
+    bool in_place = a->send == WEFT_IN_PLACE;
+    a->recv_count = total;
+    int code = check_reduction(comm, a, in_place);
+    if (!code && !in_place)
+        code = check_buffer(comm, a->call, a->recv, own * a->recv_type->size_bytes, "recv");
+    if (equal)
+        a->recv_count = own;
+    return code;
 }
 
 int hier_check_arguments(const weft_comm *comm, hier_arguments *arguments) {
     bool here = comm->rank == arguments->root; /* this rank has the whole */
-    if (has_root(arguments->collective) && (arguments->root < 0 || arguments->root >= comm->size))
+    if (inter_is(arguments->collective, INTER_ROOTED) && (arguments->root < 0 || arguments->root >= comm->size))
         return core_error(WEFT_ERR_RANK, "rank %d: %s: root is %d, expected 0 … %d", comm->rank, arguments->call,
                           arguments->root, comm->size - 1);
     switch (arguments->collective) {
@@ -184,7 +246,10 @@ int hier_check_arguments(const weft_comm *comm, hier_arguments *arguments) {
     case INTER_REDUCE:
         return check_reduction(comm, arguments, here);
     case INTER_ALLREDUCE:
+    case INTER_SCAN:
         return check_reduction(comm, arguments, true);
+    case INTER_EXSCAN: /* rank 0 receives nothing */
+        return check_reduction(comm, arguments, comm->rank || arguments->send == WEFT_IN_PLACE);
     case INTER_GATHER:
         return check_gathering(comm, arguments, here, 1);
     case INTER_SCATTER:
@@ -193,8 +258,17 @@ int hier_check_arguments(const weft_comm *comm, hier_arguments *arguments) {
         return check_gathering(comm, arguments, true, 1);
     case INTER_ALLTOALL:
         return check_gathering(comm, arguments, true, comm->size);
+    case INTER_GATHERV:
+    case INTER_SCATTERV:
+        return check_blocks(comm, arguments, here);
+    case INTER_ALLGATHERV:
+        return check_blocks(comm, arguments, true);
     case INTER_ALLTOALLV:
+    case INTER_ALLTOALLW:
         return check_alltoallv(comm, arguments);
+    case INTER_REDUCE_SCATTER:
+    case INTER_REDUCE_SCATTER_BLOCK:
+        return check_reduce_scatter(comm, arguments);
     case INTER_BARRIER:
     case INTER_COLLECTIVES:
         break;

@@ -8,8 +8,8 @@
 #include <hier/comm.h>
 
 /**
- * After hier_check… WEFT_IN_PLACE is resolved: reduce and allreduce have send = recv; gather's, allgather's send is the own
- * block in recv, scatter's recv that in send; only alltoall(v) keep it, as in_place.
+ * After hier_check… WEFT_IN_PLACE is resolved: reductions have send = recv; gather(v)'s, allgather(v)'s send is the own block
+ * in recv, scatter(v)'s recv that in send; only alltoall(v, w) keep it, as in_place.
  */
 typedef struct hier_arguments {
     enum inter_collective collective;
@@ -22,8 +22,10 @@ typedef struct hier_arguments {
     int root;
     const size_t *send_counts, *recv_counts;
     const ptrdiff_t *send_displs, *recv_displs;
+    const weft_datatype *const *send_types, *const *recv_types;
     bool in_place;
-    size_t bytes; /* what one rank contributes (a block, a vector); alltoallv: unused */
+    size_t bytes;     /* what one rank contributes (a block, a vector), as all ranks know it; else 0 */
+    size_t own_bytes; /* gatherv, scatterv: of the rank's own block */
 } hier_arguments;
 
 /** What every collective has, set to nothing; the fields that a collective does not have stay unset and are not read. */
@@ -37,6 +39,7 @@ static inline hier_arguments hier_arguments_of(enum inter_collective collective,
     arguments.root = 0;
     arguments.in_place = false;
     arguments.bytes = 0;
+    arguments.own_bytes = 0;
     return arguments;
 }
 

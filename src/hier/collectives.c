@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The public collectives: check, then the composition for thread ranks or the schedule for process ranks. */
+/* The public collectives, each in its three forms: check, then the composition for thread ranks or the schedule for process
+ * ranks. */
+#include <core/error.h>
+#include <hier/request.h>
 #include <hier/thread.h>
 
 static hier_collective *const thread_collectives[INTER_COLLECTIVES] = {
@@ -10,117 +13,121 @@ static hier_collective *const thread_collectives[INTER_COLLECTIVES] = {
     [INTER_ALLTOALLV] = hier_thread_alltoallv,
 };
 
-static int run(weft_comm *comm, hier_arguments *arguments) {
+static int unsupported(const weft_comm *comm, const char *call) {
+    return core_error(WEFT_ERR_UNSUPPORTED,
+                      "rank %d: %s is there for process communicators only (weft/collectives.h says what thread "
+                      "communicators have)",
+                      comm->rank, call);
+}
+
+static int check(const weft_comm *comm, hier_arguments *arguments) {
     int code = hier_check_comm(comm, arguments->call);
-    if (!code && arguments->collective != INTER_BARRIER)
-        code = hier_check_arguments(comm, arguments);
+    return code || arguments->collective == INTER_BARRIER ? code : hier_check_arguments(comm, arguments);
+}
+
+static int block(weft_comm *comm, hier_arguments *arguments) {
+    int code = check(comm, arguments);
     if (code)
         return code;
     if (!comm->team)
         return hier_process_collective(comm, arguments);
+    if (!thread_collectives[arguments->collective])
+        return unsupported(comm, arguments->call);
     /* Nothing to move: the ranks still meet, lest one that calls something else waits for ever. */
     bool empty = !arguments->bytes && arguments->collective != INTER_ALLTOALLV;
     return thread_collectives[empty ? INTER_BARRIER : arguments->collective](comm, arguments);
 }
 
-int weft_barrier(weft_comm *comm) {
-    hier_arguments arguments = hier_arguments_of(INTER_BARRIER, __func__);
-    return run(comm, &arguments);
+static int begin(weft_comm *comm, hier_arguments *arguments, bool persistent, weft_request **request) {
+    int code = check(comm, arguments);
+    if (code)
+        return code;
+    if (!request)
+        return core_error(WEFT_ERR_ARG, "rank %d: %s: request is NULL", comm->rank, arguments->call);
+    if (comm->team)
+        return unsupported(comm, arguments->call);
+    return persistent ? hier_request_init(comm, arguments, request) : hier_request_start(comm, arguments, request);
 }
 
-int weft_bcast(void *buffer, size_t count, const weft_datatype *type, int root, weft_comm *comm) {
-    hier_arguments arguments = hier_arguments_of(INTER_BCAST, __func__);
-    arguments.recv = buffer;
-    arguments.recv_count = count;
-    arguments.recv_type = type;
-    arguments.root = root;
-    return run(comm, &arguments);
-}
+/* A list of parameters without its parentheses; it ends with a comma. */
+#define LIST(...) __VA_ARGS__
 
-int weft_reduce(const void *send, void *recv, size_t count, const weft_datatype *type, const weft_op *op, int root,
-                weft_comm *comm) {
-    hier_arguments arguments = hier_arguments_of(INTER_REDUCE, __func__);
-    arguments.send = send;
-    arguments.recv = recv;
-    arguments.recv_count = count;
-    arguments.recv_type = type;
-    arguments.op = op;
-    arguments.root = root;
-    return run(comm, &arguments);
-}
+/* The three forms of a collective: `...` sets the fields of `arguments` from the parameters. */
+#define COLLECTIVE(name, kind, parameters, ...)                                                                        \
+    int weft_##name(LIST parameters weft_comm *comm) {                                                                 \
+        hier_arguments arguments = hier_arguments_of(kind, __func__);                                                  \
+        __VA_ARGS__;                                                                                                   \
+        return block(comm, &arguments);                                                                                \
+    }                                                                                                                  \
+    int weft_i##name(LIST parameters weft_comm *comm, weft_request **request) {                                        \
+        hier_arguments arguments = hier_arguments_of(kind, __func__);                                                  \
+        __VA_ARGS__;                                                                                                   \
+        return begin(comm, &arguments, false, request);                                                                \
+    }                                                                                                                  \
+    int weft_##name##_init(LIST parameters weft_comm *comm, weft_request **request) {                                  \
+        hier_arguments arguments = hier_arguments_of(kind, __func__);                                                  \
+        __VA_ARGS__;                                                                                                   \
+        return begin(comm, &arguments, true, request);                                                                 \
+    }
 
-int weft_allreduce(const void *send, void *recv, size_t count, const weft_datatype *type, const weft_op *op,
-                   weft_comm *comm) {
-    hier_arguments arguments = hier_arguments_of(INTER_ALLREDUCE, __func__);
-    arguments.send = send;
-    arguments.recv = recv;
-    arguments.recv_count = count;
-    arguments.recv_type = type;
-    arguments.op = op;
-    return run(comm, &arguments);
-}
+/* What many of them take. */
+#define SET(field)      arguments.field = field
+#define SET_BUFFERS     SET(send), SET(recv)
+#define SET_SEND_BLOCK  SET(send_count), SET(send_type)
+#define SET_RECV_BLOCK  SET(recv_count), SET(recv_type)
+#define SET_SEND_COUNTS SET(send_counts), SET(send_displs)
+#define SET_RECV_COUNTS SET(recv_counts), SET(recv_displs)
+#define SET_VECTOR      SET_BUFFERS, arguments.recv_count = count, arguments.recv_type = type, SET(op)
+#define SEND_BLOCK      const void *send, size_t send_count, const weft_datatype *send_type
+#define RECV_BLOCK      void *recv, size_t recv_count, const weft_datatype *recv_type
+#define SEND_BLOCKS                                                                                                    \
+    const void *send, const size_t *send_counts, const ptrdiff_t *send_displs, const weft_datatype *send_type
+#define RECV_BLOCKS void *recv, const size_t *recv_counts, const ptrdiff_t *recv_displs, const weft_datatype *recv_type
+#define VECTOR      const void *send, void *recv, size_t count, const weft_datatype *type, const weft_op *op
 
-int weft_gather(const void *send, size_t send_count, const weft_datatype *send_type, void *recv, size_t recv_count,
-                const weft_datatype *recv_type, int root, weft_comm *comm) {
-    hier_arguments arguments = hier_arguments_of(INTER_GATHER, __func__);
-    arguments.send = send;
-    arguments.send_count = send_count;
-    arguments.send_type = send_type;
-    arguments.recv = recv;
-    arguments.recv_count = recv_count;
-    arguments.recv_type = recv_type;
-    arguments.root = root;
-    return run(comm, &arguments);
-}
+COLLECTIVE(barrier, INTER_BARRIER, (), (void)0)
 
-int weft_scatter(const void *send, size_t send_count, const weft_datatype *send_type, void *recv, size_t recv_count,
-                 const weft_datatype *recv_type, int root, weft_comm *comm) {
-    hier_arguments arguments = hier_arguments_of(INTER_SCATTER, __func__);
-    arguments.send = send;
-    arguments.send_count = send_count;
-    arguments.send_type = send_type;
-    arguments.recv = recv;
-    arguments.recv_count = recv_count;
-    arguments.recv_type = recv_type;
-    arguments.root = root;
-    return run(comm, &arguments);
-}
+COLLECTIVE(bcast, INTER_BCAST, (void *buffer, size_t count, const weft_datatype *type, int root, ),
+           arguments.recv = buffer, arguments.recv_count = count, arguments.recv_type = type, SET(root))
 
-int weft_allgather(const void *send, size_t send_count, const weft_datatype *send_type, void *recv, size_t recv_count,
-                   const weft_datatype *recv_type, weft_comm *comm) {
-    hier_arguments arguments = hier_arguments_of(INTER_ALLGATHER, __func__);
-    arguments.send = send;
-    arguments.send_count = send_count;
-    arguments.send_type = send_type;
-    arguments.recv = recv;
-    arguments.recv_count = recv_count;
-    arguments.recv_type = recv_type;
-    return run(comm, &arguments);
-}
+COLLECTIVE(scatter, INTER_SCATTER, (SEND_BLOCK, RECV_BLOCK, int root, ), SET_BUFFERS, SET_SEND_BLOCK, SET_RECV_BLOCK,
+           SET(root))
 
-int weft_alltoall(const void *send, size_t send_count, const weft_datatype *send_type, void *recv, size_t recv_count,
-                  const weft_datatype *recv_type, weft_comm *comm) {
-    hier_arguments arguments = hier_arguments_of(INTER_ALLTOALL, __func__);
-    arguments.send = send;
-    arguments.send_count = send_count;
-    arguments.send_type = send_type;
-    arguments.recv = recv;
-    arguments.recv_count = recv_count;
-    arguments.recv_type = recv_type;
-    return run(comm, &arguments);
-}
+COLLECTIVE(scatterv, INTER_SCATTERV, (SEND_BLOCKS, RECV_BLOCK, int root, ), SET_BUFFERS, SET_SEND_COUNTS,
+           SET(send_type), SET_RECV_BLOCK, SET(root))
 
-int weft_alltoallv(const void *send, const size_t *send_counts, const ptrdiff_t *send_displs,
-                   const weft_datatype *send_type, void *recv, const size_t *recv_counts, const ptrdiff_t *recv_displs,
-                   const weft_datatype *recv_type, weft_comm *comm) {
-    hier_arguments arguments = hier_arguments_of(INTER_ALLTOALLV, __func__);
-    arguments.send = send;
-    arguments.send_counts = send_counts;
-    arguments.send_displs = send_displs;
-    arguments.send_type = send_type;
-    arguments.recv = recv;
-    arguments.recv_counts = recv_counts;
-    arguments.recv_displs = recv_displs;
-    arguments.recv_type = recv_type;
-    return run(comm, &arguments);
-}
+COLLECTIVE(gather, INTER_GATHER, (SEND_BLOCK, RECV_BLOCK, int root, ), SET_BUFFERS, SET_SEND_BLOCK, SET_RECV_BLOCK,
+           SET(root))
+
+COLLECTIVE(gatherv, INTER_GATHERV, (SEND_BLOCK, RECV_BLOCKS, int root, ), SET_BUFFERS, SET_SEND_BLOCK, SET_RECV_COUNTS,
+           SET(recv_type), SET(root))
+
+COLLECTIVE(allgather, INTER_ALLGATHER, (SEND_BLOCK, RECV_BLOCK, ), SET_BUFFERS, SET_SEND_BLOCK, SET_RECV_BLOCK)
+
+COLLECTIVE(allgatherv, INTER_ALLGATHERV, (SEND_BLOCK, RECV_BLOCKS, ), SET_BUFFERS, SET_SEND_BLOCK, SET_RECV_COUNTS,
+           SET(recv_type))
+
+COLLECTIVE(alltoall, INTER_ALLTOALL, (SEND_BLOCK, RECV_BLOCK, ), SET_BUFFERS, SET_SEND_BLOCK, SET_RECV_BLOCK)
+
+COLLECTIVE(alltoallv, INTER_ALLTOALLV, (SEND_BLOCKS, RECV_BLOCKS, ), SET_BUFFERS, SET_SEND_COUNTS, SET(send_type),
+           SET_RECV_COUNTS, SET(recv_type))
+
+COLLECTIVE(alltoallw, INTER_ALLTOALLW,
+           (const void *send, const size_t *send_counts, const ptrdiff_t *send_displs,
+            const weft_datatype *const *send_types, void *recv, const size_t *recv_counts, const ptrdiff_t *recv_displs,
+            const weft_datatype *const *recv_types, ),
+           SET_BUFFERS, SET_SEND_COUNTS, SET(send_types), SET_RECV_COUNTS, SET(recv_types))
+
+COLLECTIVE(reduce, INTER_REDUCE, (VECTOR, int root, ), SET_VECTOR, SET(root))
+COLLECTIVE(allreduce, INTER_ALLREDUCE, (VECTOR, ), SET_VECTOR)
+
+COLLECTIVE(reduce_scatter, INTER_REDUCE_SCATTER,
+           (const void *send, void *recv, const size_t *recv_counts, const weft_datatype *type, const weft_op *op, ),
+           SET_BUFFERS, SET(recv_counts), arguments.recv_type = type, SET(op))
+
+COLLECTIVE(reduce_scatter_block, INTER_REDUCE_SCATTER_BLOCK,
+           (const void *send, void *recv, size_t recv_count, const weft_datatype *type, const weft_op *op, ),
+           SET_BUFFERS, SET(recv_count), arguments.recv_type = type, SET(op))
+
+COLLECTIVE(scan, INTER_SCAN, (VECTOR, ), SET_VECTOR)
+COLLECTIVE(exscan, INTER_EXSCAN, (VECTOR, ), SET_VECTOR)

@@ -27,7 +27,7 @@ struct weft_team {
     core_pooled pooled; /* HIER_TEAM_MAGIC */
     hier_world *world;
     uint32_t context;
-    bool by_lines; /* nobody sleeps while it waits for the network, in any process: lines wake nobody */
+    bool by_lines; /* in every process: nobody sleeps while it waits for the network, or lines wake who does */
     int node;
     hier_layout layout;
     size_t *offsets; /* the layout's */
@@ -41,11 +41,12 @@ struct weft_comm {
     hier_world *world;
     const hier_layout *layout;
     int rank, size, node, thread;
-    pthread_t owner;           /* of a thread communicator's handle: the thread that entered */
-    weft_team *team;           /* NULL: a process communicator */
-    intra_member *member;      /* of a thread communicator */
-    inter_execution execution; /* of a process communicator: its one collective under way */
-    uint64_t sequence;         /* of a process communicator: its collectives so far */
+    pthread_t owner;      /* of a thread communicator's handle: the thread that entered */
+    weft_team *team;      /* NULL: a process communicator */
+    intra_member *member; /* of a thread communicator */
+    /* Of a process communicator, under the funnel: */
+    uint64_t sequence, persistent_sequence; /* its collectives so far */
+    weft_request *free_requests;            /* with the memory of their schedules */
 };
 
 /** A handle, zeroed but for its magic; NULL without memory. */

@@ -3,6 +3,7 @@
 #include <core/error.h>
 #include <hier/arguments.h>
 #include <hier/world.h>
+#include <time.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards starting and ending, not use */
 static hier_world *_Atomic current;
@@ -72,13 +73,41 @@ int weft_init(const weft_options *options) {
     return code;
 }
 
-/* The processes meet over the network, let their messages out, and meet again before anybody takes his memory away. */
+/* Answers peers who still close their connections: over TCP that takes both ends. */
+typedef struct attendant {
+    inter_transport *transport;
+    atomic_bool over;
+} attendant;
+
+static void *attend(void *argument) {
+    attendant *self = argument;
+    const struct timespec pause = {.tv_nsec = 100000};
+    while (!atomic_load_explicit(&self->over, memory_order_relaxed))
+        if (!self->transport->progress(self->transport))
+            nanosleep(&pause, NULL);
+    return NULL;
+}
+
+/*
+ * The processes meet over the network, let their messages out, and meet again before anybody takes his memory away. While
+ * this thread, whose the bootstrap is, waits for the others there, another one has the transport: it is handed over by
+ * pthread_create and pthread_join.
+ */
 static int part(hier_world *world) {
     if (!world->transport)
         return WEFT_SUCCESS;
     int code = weft_barrier(world->process_comm);
     world->transport->disconnect(world->transport);
-    return code ? code : world->bootstrap->fence(world->bootstrap);
+    if (code)
+        return code;
+    attendant helper = {.transport = world->transport};
+    pthread_t thread;
+    bool attended = pthread_create(&thread, NULL, attend, &helper) == 0;
+    code = world->bootstrap->fence(world->bootstrap);
+    atomic_store_explicit(&helper.over, true, memory_order_relaxed);
+    if (attended)
+        pthread_join(thread, NULL);
+    return code;
 }
 
 int weft_finalize(void) {
@@ -90,6 +119,11 @@ int weft_finalize(void) {
                           world->process_comm->rank, atomic_load_explicit(&world->teams, memory_order_relaxed));
     if (!code)
         code = hier_check_comm(world->process_comm, "weft_finalize");
+    if (!code && world->requests)
+        code = core_error(WEFT_ERR_BUSY,
+                          "rank %d: weft_finalize: %zu requests are not completed (weft_wait) or freed "
+                          "(weft_request_free)",
+                          world->process_comm->rank, world->requests);
     if (!code) {
         code = part(world);
         atomic_store_explicit(&current, NULL, memory_order_release);

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
+#include <hier/drive.h>
 #include <hier/network.h>
-#include <inter/lines.h>
-#include <poll.h>
 
-/* How long who sleeps on the network sleeps at most before it looks again. */
-#define NETWORK_SLEEP_MS 10
 /* Under SERIALIZED the leader drives at every look, the others now and then, lest all fight for the funnel. */
-#define DRIVE_EVERY      16
+#define DRIVE_EVERY 16
 
 bool hier_mismatch(hier_call *call, int thread) {
     if (!call->error)
@@ -57,14 +54,6 @@ static void start_network(hier_call *call) {
         release(slot, code);
 }
 
-/* Who holds the funnel looks so often before letting others try; each look takes some tens of nanoseconds. */
-#define LOOKS_IN_FUNNEL 16
-
-static void sleep_on(int descriptor) {
-    struct pollfd wait = {.fd = descriptor, .events = POLLIN};
-    poll(&wait, 1, NETWORK_SLEEP_MS);
-}
-
 /* Does the thread no longer use what this one has shown it? It left, or it is in another call and never did. */
 static bool is_gone(const hier_call *call, int thread) {
     const core_flag *flag = &call->meeting.cells[thread].flag;
@@ -102,7 +91,7 @@ int hier_end_failed(hier_call *call) {
         if (settle_network(call, gone == hier_threads(call)) && gone == hier_threads(call))
             break;
         if (core_backoff(&call->meeting.team->waiting, &looks))
-            sleep_on(-1); /* for the time only */
+            hier_sleep(&(inter_bed){.descriptor = -1}); /* for the time only */
     }
     intra_end(&call->meeting);
     return call->error;
@@ -113,13 +102,14 @@ static enum core_idle drive(void *argument, bool tired) {
     hier_call *call = argument;
     hier_world *world = call->comm->world;
     hier_slot *slot = call->slot;
-    int self = call->meeting.member->thread, missing = -1, descriptor = -1;
+    int self = call->meeting.member->thread, missing = -1;
+    inter_bed bed;
     bool funneled = world->config.thread_level == WEFT_THREAD_FUNNELED;
     if (self != 0 && (funneled || (!tired && call->looks++ % DRIVE_EVERY)))
         return CORE_IDLE_NOTHING;
     if (!hier_funnel_try(world))
         return CORE_IDLE_NOTHING;
-    bool moved = false;
+    bool moved = false, asleep = false;
     if (slot->started < call->meeting.sequence) {
         missing = missing_thread(call);
         if (missing < 0) {
@@ -127,18 +117,18 @@ static enum core_idle drive(void *argument, bool tired) {
             moved = true;
         }
     }
-    int looks = slot->started == call->meeting.sequence ? LOOKS_IN_FUNNEL : 1;
+    int looks = slot->started == call->meeting.sequence ? HIER_LOOKS_IN_FUNNEL : 1;
     while (!moved && looks--)
         moved = inter_engine_progress(&world->engine);
     /* Who started it sleeps on the network, or the leader, should that thread have left. */
     bool sleeps = self == 0 || slot->driver == self;
     if (tired && !moved && missing < 0 && sleeps && !slot->execution.done) {
-        descriptor = world->transport->arm(world->transport);
-        moved = descriptor < 0; /* something came just now: look again, do not sleep on it */
+        asleep = hier_arm(world, &bed);
+        moved = !asleep; /* something came just now: look again, do not sleep on it */
     }
     hier_funnel_leave(world);
-    if (descriptor >= 0) {
-        sleep_on(descriptor);
+    if (asleep) {
+        hier_sleep(&bed);
         return CORE_IDLE_SLEPT;
     }
     return moved ? CORE_IDLE_MOVED : CORE_IDLE_NOTHING;
@@ -154,16 +144,10 @@ void hier_network(hier_call *call, int need_thread, unsigned need_phase, hier_st
     call->meeting.idle_argument = call;
 }
 
-/* Are all messages of the collective so short? Those of the others grow with the ranks. */
-static bool fits_lines(enum inter_collective collective, size_t bytes) {
-    return bytes <= INTER_LINE_BYTES && (collective == INTER_BARRIER || collective == INTER_BCAST ||
-                                         collective == INTER_REDUCE || collective == INTER_ALLREDUCE);
-}
-
 int hier_start(hier_call *call, const inter_view *view, const inter_binding *binding) {
-    inter_id id = {call->comm->team->context, call->meeting.sequence};
+    inter_id id = {call->comm->team->context, call->meeting.sequence, false};
     inter_binding bound = *binding;
-    bound.by_lines = call->comm->team->by_lines && fits_lines(call->arguments->collective, call->arguments->bytes);
+    bound.by_lines = call->comm->team->by_lines;
     return inter_execution_start(&call->slot->execution, &call->comm->world->engine, id, call->choice.process, view,
                                  &bound);
 }
@@ -189,52 +173,4 @@ bool hier_await_network(hier_call *call) {
         call->error = core_error(call->slot->error, "rank %d: %s failed between the processes: %s", call->comm->rank,
                                  call->arguments->call, weft_strerror(call->slot->error));
     return !call->error;
-}
-
-/* Some looks at a collective of a process communicator, by who holds the funnel, and leaves it. True when it is done. */
-static bool run_some(weft_comm *comm, bool tired, bool *moved) {
-    hier_world *world = comm->world;
-    int descriptor = -1;
-    bool done = comm->execution.done;
-    *moved = false;
-    for (int look = 0; look < LOOKS_IN_FUNNEL && !done; look++) {
-        *moved |= inter_engine_progress(&world->engine);
-        done = comm->execution.done;
-    }
-    if (tired && !done && !*moved)
-        descriptor = world->transport->arm(world->transport);
-    hier_funnel_leave(world);
-    if (descriptor >= 0)
-        sleep_on(descriptor);
-    return done;
-}
-
-int hier_run(weft_comm *comm, const inter_algorithm *algorithm, const inter_view *view, const inter_binding *binding) {
-    hier_world *world = comm->world;
-    inter_id id = {0, comm->sequence++}; /* context 0 is the process communicator's */
-    inter_binding bound = *binding;
-    bound.by_lines = fits_lines(algorithm->collective, view->count * binding->element_bytes);
-    unsigned looks = 0;
-    bool tired = false, moved = false;
-    while (!hier_funnel_try(world))
-        (void)core_backoff(&world->waiting, &looks);
-    int code = inter_execution_start(&comm->execution, &world->engine, id, algorithm, view, &bound);
-    if (code) {
-        hier_funnel_leave(world);
-        return code;
-    }
-    looks = 0;
-    for (bool held = true, done = false; !done; held = !done && hier_funnel_try(world)) {
-        if (held)
-            done = run_some(comm, tired, &moved);
-        if (moved)
-            looks = 0;
-        if (!done)
-            tired = core_backoff(&world->waiting, &looks);
-    }
-    if (comm->execution.completion.error)
-        code =
-            core_error(comm->execution.completion.error, "rank %d: %s failed between the processes: %s", comm->rank,
-                       inter_collective_name(algorithm->collective), weft_strerror(comm->execution.completion.error));
-    return code;
 }

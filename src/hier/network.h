@@ -47,9 +47,6 @@ int hier_start(hier_call *call, const inter_view *view, const inter_binding *bin
 /** Drives or waits until the network part is done; false (and the call's error set) when it failed. True on a single node. */
 bool hier_await_network(hier_call *call);
 
-/** Runs a process-level collective on a process communicator to its end. */
-int hier_run(weft_comm *comm, const inter_algorithm *algorithm, const inter_view *view, const inter_binding *binding);
-
 static inline bool hier_single_node(const hier_call *call) {
     return call->comm->layout->nodes == 1;
 }

@@ -1,117 +1,164 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The collectives of a process communicator: the chosen schedule, bound to the user's buffers, run to its end. */
+/* From checked arguments to what the engine takes: a view, a binding, an algorithm. Counts and offsets are in bytes but for
+ * reductions, whose elements must stay whole. */
 #include <core/error.h>
-#include <hier/thread.h>
+#include <hier/process.h>
 #include <stdlib.h>
-#include <string.h>
 
-static size_t lowest(const ptrdiff_t *displs, const size_t *counts, size_t ranks, ptrdiff_t *low) {
-    size_t used = 0;
-    *low = 0;
+/* Blocks as the caller gave them: counts and displacements in elements of one type, or of one each (then in bytes). */
+typedef struct blocks {
+    const size_t *counts;
+    const ptrdiff_t *displs;
+    const weft_datatype *type;
+    const weft_datatype *const *types;
+} blocks;
+
+static blocks send_blocks(const hier_arguments *a) {
+    return (blocks){a->send_counts, a->send_displs, a->send_type,
+                    a->collective == INTER_ALLTOALLW ? a->send_types : NULL};
+}
+
+static blocks recv_blocks(const hier_arguments *a) {
+    return (blocks){a->recv_counts, a->recv_displs, a->recv_type,
+                    a->collective == INTER_ALLTOALLW ? a->recv_types : NULL};
+}
+
+static ptrdiff_t displ_bytes(const blocks *from, size_t rank) {
+    return from->types ? from->displs[rank] : from->displs[rank] * (ptrdiff_t)from->type->size_bytes;
+}
+
+/* Counts and offsets in bytes, from the lowest block, whose address is returned. */
+static void *in_bytes(const void *buffer, blocks from, size_t ranks, size_t *counts, size_t *offsets) {
+    ptrdiff_t low = 0;
+    bool any = false;
+    for (size_t rank = 0; rank < ranks; rank++) {
+        counts[rank] = from.counts[rank] * (from.types ? from.types[rank] : from.type)->size_bytes;
+        if (counts[rank] && (!any || displ_bytes(&from, rank) < low))
+            low = displ_bytes(&from, rank);
+        any |= counts[rank] > 0;
+    }
     for (size_t rank = 0; rank < ranks; rank++)
-        if (counts[rank] && (!used++ || displs[rank] < *low))
-            *low = displs[rank];
-    return used;
+        offsets[rank] = counts[rank] ? (size_t)(displ_bytes(&from, rank) - low) : 0;
+    return buffer ? (char *)(uintptr_t)buffer + low : NULL;
 }
 
-/* Counts and displacements in elements become counts and offsets in bytes from the lowest block; returns its address. */
-static char *to_bytes(const void *buffer, const size_t *counts, const ptrdiff_t *displs, size_t size, size_t ranks,
-                      size_t *counts_bytes, size_t *offsets_bytes) {
-    ptrdiff_t low;
-    lowest(displs, counts, ranks, &low);
-    for (size_t rank = 0; rank < ranks; rank++) {
-        counts_bytes[rank] = counts[rank] * size;
-        offsets_bytes[rank] = counts[rank] ? (size_t)(displs[rank] - low) * size : 0;
+static int plan_alltoallv(const weft_comm *comm, const hier_arguments *arguments, hier_plan *plan) {
+    size_t ranks = (size_t)comm->size, *arrays = plan->arrays;
+    size_t *recv_counts = arrays, *recv_offsets = arrays + ranks;
+    size_t *send_counts = arrays + 2 * ranks, *send_offsets = arrays + 3 * ranks;
+    plan->binding.recv = in_bytes(arguments->recv, recv_blocks(arguments), ranks, recv_counts, recv_offsets);
+    plan->view.recv_counts = recv_counts;
+    plan->view.recv_offsets = recv_offsets;
+    if (arguments->in_place)
+        return WEFT_SUCCESS;
+    plan->binding.send = in_bytes(arguments->send, send_blocks(arguments), ranks, send_counts, send_offsets);
+    plan->view.send_counts = send_counts;
+    plan->view.send_offsets = send_offsets;
+    if (send_counts[comm->rank] != recv_counts[comm->rank])
+        return core_error(WEFT_ERR_MISMATCH, "rank %d: %s: sends itself %zu bytes and expects %zu", comm->rank,
+                          arguments->call, send_counts[comm->rank], recv_counts[comm->rank]);
+    return WEFT_SUCCESS;
+}
+
+/* Where blocks of such counts begin and end when they are packed. */
+static void pack(const size_t *counts, size_t ranks, size_t *offsets) {
+    offsets[0] = 0;
+    for (size_t rank = 0; rank < ranks; rank++)
+        offsets[rank + 1] = offsets[rank] + counts[rank];
+}
+
+/* The whole of gatherv, scatterv and allgatherv; returns the address of its lowest block. */
+static void *plan_whole(const void *buffer, blocks from, size_t ranks, hier_plan *plan) {
+    size_t *offsets = plan->arrays, *displs = offsets + ranks + 1, *counts = displs + ranks;
+    void *lowest = in_bytes(buffer, from, ranks, counts, displs);
+    pack(counts, ranks, offsets);
+    plan->view.offsets = offsets;
+    for (size_t rank = 0; rank < ranks; rank++)
+        if (counts[rank] && displs[rank] != offsets[rank])
+            plan->view.displs = displs;
+    return lowest;
+}
+
+static void plan_reduction(const hier_arguments *arguments, size_t ranks, hier_plan *plan) {
+    plan->view.in_place = arguments->send == arguments->recv;
+    plan->view.count = arguments->recv_count;
+    plan->view.element_bytes = arguments->recv_type->size_bytes;
+    plan->binding.type = arguments->recv_type;
+    plan->binding.op = arguments->op;
+    if (arguments->collective != INTER_REDUCE_SCATTER)
+        return;
+    pack(arguments->recv_counts, ranks, plan->arrays);
+    plan->view.offsets = plan->arrays;
+}
+
+static size_t arrays_of(enum inter_collective collective, size_t ranks) {
+    switch (collective) {
+    case INTER_ALLTOALLV:
+    case INTER_ALLTOALLW:
+        return 4 * ranks;
+    case INTER_GATHERV:
+    case INTER_SCATTERV:
+    case INTER_ALLGATHERV:
+        return 3 * ranks + 1;
+    case INTER_REDUCE_SCATTER:
+        return ranks + 1;
+    default:
+        return 0;
     }
-    return buffer ? (char *)(uintptr_t)buffer + low * (ptrdiff_t)size : NULL;
 }
 
-/* In place: what is sent must survive what arrives. Blocks are copied together in rank order. */
-static char *copy_blocks(const char *recv, const size_t *counts, const size_t *offsets, size_t ranks, size_t *packed) {
-    size_t total = 0;
-    for (size_t rank = 0; rank < ranks; rank++) {
-        packed[rank] = total;
-        total += counts[rank];
-    }
-    char *copy = malloc(total ? total : 1);
-    for (size_t rank = 0; copy && rank < ranks; rank++)
-        if (counts[rank])
-            memcpy(copy + packed[rank], recv + offsets[rank], counts[rank]);
-    return copy;
-}
-
-static int alltoallv(weft_comm *comm, const hier_arguments *arguments, const inter_algorithm *algorithm) {
+static int plan_buffers(const weft_comm *comm, const hier_arguments *arguments, hier_plan *plan) {
     size_t ranks = (size_t)comm->size;
-    size_t *arrays = malloc(4 * ranks * sizeof(*arrays));
-    if (!arrays)
-        return core_error(WEFT_ERR_NOMEM, "rank %d: weft_alltoallv: no memory for %zu counts", comm->rank, ranks);
-    size_t *send_counts = arrays, *send_offsets = arrays + ranks;
-    size_t *recv_counts = arrays + 2 * ranks, *recv_offsets = arrays + 3 * ranks;
-    inter_binding binding = {.element_bytes = 1};
-    char *copy = NULL, *recv = to_bytes(arguments->recv, arguments->recv_counts, arguments->recv_displs,
-                                        arguments->recv_type->size_bytes, ranks, recv_counts, recv_offsets);
-    binding.recv = recv;
-    int code = WEFT_SUCCESS;
-    if (arguments->in_place) {
-        memcpy(send_counts, recv_counts, ranks * sizeof(*send_counts));
-        binding.send = copy = copy_blocks(recv, recv_counts, recv_offsets, ranks, send_offsets);
-        if (!copy)
-            code = core_error(WEFT_ERR_NOMEM, "rank %d: weft_alltoallv: no memory to work in place", comm->rank);
-    } else {
-        binding.send = to_bytes(arguments->send, arguments->send_counts, arguments->send_displs,
-                                arguments->send_type->size_bytes, ranks, send_counts, send_offsets);
-    }
-    inter_view view = {.rank = comm->rank,
-                       .size = comm->size,
-                       .send_counts = send_counts,
-                       .recv_counts = recv_counts,
-                       .send_offsets = send_offsets,
-                       .recv_offsets = recv_offsets};
-    if (!code && send_counts[comm->rank] != recv_counts[comm->rank])
-        code = core_error(WEFT_ERR_MISMATCH, "rank %d: weft_alltoallv: sends itself %zu bytes and expects %zu",
-                          comm->rank, send_counts[comm->rank], recv_counts[comm->rank]);
-    if (!code)
-        code = hier_run(comm, algorithm, &view, &binding);
-    free(copy);
-    free(arrays);
-    return code;
-}
-
-static int alltoall_in_place(weft_comm *comm, const hier_arguments *arguments, const inter_algorithm *algorithm,
-                             const inter_view *view, inter_binding *binding) {
-    size_t all = arguments->bytes * (size_t)comm->size;
-    void *copy = malloc(all);
-    if (!copy)
-        return core_error(WEFT_ERR_NOMEM, "rank %d: weft_alltoall: no memory for %zu bytes in place", comm->rank, all);
-    memcpy(copy, arguments->recv, all);
-    binding->send = copy;
-    int code = hier_run(comm, algorithm, view, binding);
-    free(copy);
-    return code;
-}
-
-int hier_process_collective(weft_comm *comm, const hier_arguments *arguments) {
-    bool commutative = !arguments->op || arguments->op->commutative;
-    const inter_algorithm *algorithm =
-        hier_select(&comm->world->selector, arguments->collective, comm->size, arguments->bytes, commutative).process;
-    inter_view view = {.rank = comm->rank, .size = comm->size, .root = arguments->root, .count = 1};
-    inter_binding binding = {.send = arguments->send, .recv = arguments->recv, .element_bytes = arguments->bytes};
+    bool root = comm->rank == arguments->root;
     switch (arguments->collective) {
     case INTER_ALLTOALLV:
-        return alltoallv(comm, arguments, algorithm);
-    case INTER_ALLTOALL:
-        if (arguments->in_place && arguments->bytes)
-            return alltoall_in_place(comm, arguments, algorithm, &view, &binding);
+    case INTER_ALLTOALLW:
+        return plan_alltoallv(comm, arguments, plan);
+    case INTER_ALLGATHERV:
+        plan->binding.recv = plan_whole(arguments->recv, recv_blocks(arguments), ranks, plan);
         break;
-    case INTER_REDUCE:
-    case INTER_ALLREDUCE:
-        view.count = arguments->recv_count;
-        binding.element_bytes = arguments->recv_type->size_bytes;
-        binding.type = arguments->recv_type;
-        binding.op = arguments->op;
+    case INTER_GATHERV:
+        if (root)
+            plan->binding.recv = plan_whole(arguments->recv, recv_blocks(arguments), ranks, plan);
         break;
-    default: /* one element is one rank's contribution */
+    case INTER_SCATTERV:
+        if (root)
+            plan->binding.send = plan_whole(arguments->send, send_blocks(arguments), ranks, plan);
+        break;
+    default:
+        if (inter_is(arguments->collective, INTER_REDUCTIONS))
+            plan_reduction(arguments, ranks, plan);
         break;
     }
-    return hier_run(comm, algorithm, &view, &binding);
+    return WEFT_SUCCESS;
+}
+
+static bool grow(hier_plan *plan, size_t entries) {
+    size_t *arrays = realloc(plan->arrays, entries * sizeof(*arrays));
+    if (!arrays)
+        return false;
+    plan->arrays = arrays;
+    plan->capacity = entries;
+    return true;
+}
+
+int hier_plan_make(const weft_comm *comm, const hier_arguments *arguments, hier_plan *plan) {
+    size_t arrays = arrays_of(arguments->collective, (size_t)comm->size);
+    bool commutative = !arguments->op || arguments->op->commutative;
+    plan->algorithm =
+        hier_select(&comm->world->selector, arguments->collective, comm->size, arguments->bytes, commutative).process;
+    plan->view = (inter_view){.collective = arguments->collective,
+                              .rank = comm->rank,
+                              .size = comm->size,
+                              .root = arguments->root,
+                              .count = arguments->bytes,
+                              .element_bytes = 1,
+                              .in_place = arguments->in_place};
+    plan->binding = (inter_binding){.send = arguments->send, .recv = arguments->recv, .by_lines = true};
+    if (inter_is(arguments->collective, INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV)))
+        plan->view.count = arguments->own_bytes;
+    if (arrays > plan->capacity && !grow(plan, arrays))
+        return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for the counts of %d ranks", comm->rank,
+                          arguments->call, comm->size);
+    return plan_buffers(comm, arguments, plan);
 }

@@ -23,23 +23,68 @@ static const unsigned thread_algorithms[INTER_COLLECTIVES] = {
     [INTER_ALLTOALLV] = BIT(HIER_FLAGS),
 };
 
-/* The built-in rules, those of a collective together; the first that fits wins. Every rule keeps rank order. */
+#define KIB(number) ((size_t)(number) << 10)
+
+/*
+ * The built-in rules, those of a collective together; the first that fits wins, and the last fits all. Two processes were
+ * measured; the limits for more are where the prediction (weft-bench --simulate) changes its winner on a fast network.
+ */
 const hier_rule hier_rules[] = {
     {INTER_BARRIER, INT_MAX, SIZE_MAX, "DISS", HIER_FLAGS},
+
     {INTER_BCAST, 4, INTRA_INLINE_BYTES, "nbFT", HIER_INLINE},
     {INTER_BCAST, INT_MAX, INTRA_INLINE_BYTES, "MST", HIER_INLINE},
-    {INTER_BCAST, INT_MAX, SIZE_MAX, "MST", HIER_FLAGS},
+    {INTER_BCAST, 2, SIZE_MAX, "nbFT", HIER_FLAGS},
+    {INTER_BCAST, INT_MAX, KIB(128), "MST", HIER_FLAGS},
+    {INTER_BCAST, 64, SIZE_MAX, "CHAIN:64K", HIER_FLAGS},
+    {INTER_BCAST, INT_MAX, SIZE_MAX, "SAG", HIER_FLAGS},
+
+    {INTER_SCATTER, 8, SIZE_MAX, "nbFT", HIER_FLAGS},
+    {INTER_SCATTER, INT_MAX, SIZE_MAX, "MST", HIER_FLAGS},
+    {INTER_SCATTERV, INT_MAX, SIZE_MAX, "nbFT", HIER_FLAGS},
+    {INTER_GATHER, 8, SIZE_MAX, "nb1FT", HIER_FLAGS},
+    {INTER_GATHER, INT_MAX, SIZE_MAX, "MST", HIER_FLAGS},
+    {INTER_GATHERV, INT_MAX, SIZE_MAX, "nb1FT", HIER_FLAGS}, /* no round of counts, as in scatterv */
+
+    {INTER_ALLGATHER, 8, SIZE_MAX, "nbFT", HIER_FLAGS},
+    {INTER_ALLGATHER, INT_MAX, KIB(1), "BRUCK", HIER_FLAGS},
+    {INTER_ALLGATHER, INT_MAX, SIZE_MAX, "nbBKT", HIER_FLAGS},
+    {INTER_ALLGATHERV, 8, SIZE_MAX, "nbFT", HIER_FLAGS},
+    {INTER_ALLGATHERV, INT_MAX, KIB(1), "BRUCK", HIER_FLAGS},
+    {INTER_ALLGATHERV, INT_MAX, SIZE_MAX, "nbBKT", HIER_FLAGS},
+
+    {INTER_ALLTOALL, 8, SIZE_MAX, "nb1FT", HIER_FLAGS},
+    {INTER_ALLTOALL, INT_MAX, 256, "BRUCK", HIER_FLAGS},
+    {INTER_ALLTOALL, INT_MAX, KIB(32), "nb1FT", HIER_FLAGS},
+    {INTER_ALLTOALL, INT_MAX, SIZE_MAX, "PAIR", HIER_FLAGS},
+    {INTER_ALLTOALLV, INT_MAX, SIZE_MAX, "nb1FT", HIER_FLAGS},
+    {INTER_ALLTOALLW, INT_MAX, SIZE_MAX, "nb1FT", HIER_FLAGS},
+
     {INTER_REDUCE, INT_MAX, INTRA_INLINE_BYTES, "MST", HIER_INLINE},
-    {INTER_REDUCE, INT_MAX, SIZE_MAX, "MST", HIER_SLICES},
+    {INTER_REDUCE, 2, KIB(2048), "MST", HIER_SLICES},
+    {INTER_REDUCE, 2, SIZE_MAX, "MST:256K", HIER_SLICES},
+    {INTER_REDUCE, INT_MAX, KIB(8), "MST", HIER_SLICES},
+    {INTER_REDUCE, INT_MAX, KIB(2048), "RAB", HIER_SLICES},
+    {INTER_REDUCE, INT_MAX, SIZE_MAX, "RAB:1M", HIER_SLICES},
+
     {INTER_ALLREDUCE, 1, 256, "nbBDE", HIER_INLINE},
     {INTER_ALLREDUCE, 1, SIZE_MAX, "nbBDE", HIER_SLICES},
     {INTER_ALLREDUCE, INT_MAX, INTRA_INLINE_BYTES, "nbBDE", HIER_INLINE},
-    {INTER_ALLREDUCE, INT_MAX, SIZE_MAX, "nbBDE", HIER_SLICES},
-    {INTER_GATHER, INT_MAX, SIZE_MAX, "MST", HIER_FLAGS},
-    {INTER_SCATTER, INT_MAX, SIZE_MAX, "MST", HIER_FLAGS},
-    {INTER_ALLGATHER, INT_MAX, SIZE_MAX, "nbBKT", HIER_FLAGS},
-    {INTER_ALLTOALL, INT_MAX, SIZE_MAX, "nb1FT", HIER_FLAGS},
-    {INTER_ALLTOALLV, INT_MAX, SIZE_MAX, "nb1FT", HIER_FLAGS},
+    {INTER_ALLREDUCE, 2, KIB(2048), "nbBDE", HIER_SLICES},
+    {INTER_ALLREDUCE, 2, SIZE_MAX, "nbBDE:256K", HIER_SLICES},
+    {INTER_ALLREDUCE, INT_MAX, KIB(8), "nbBDE", HIER_SLICES},
+    {INTER_ALLREDUCE, INT_MAX, KIB(2048), "RAB", HIER_SLICES},
+    {INTER_ALLREDUCE, INT_MAX, SIZE_MAX, "RAB:1M", HIER_SLICES},
+
+    {INTER_REDUCE_SCATTER, INT_MAX, KIB(2048), "nbBDE", HIER_FLAGS},
+    {INTER_REDUCE_SCATTER, INT_MAX, SIZE_MAX, "nbBKT", HIER_FLAGS},
+    {INTER_REDUCE_SCATTER, INT_MAX, SIZE_MAX, "MSTReduce+MSTScatterv", HIER_FLAGS},
+    {INTER_REDUCE_SCATTER_BLOCK, INT_MAX, KIB(2048), "nbBDE", HIER_FLAGS},
+    {INTER_REDUCE_SCATTER_BLOCK, INT_MAX, SIZE_MAX, "nbBKT", HIER_FLAGS},
+    {INTER_REDUCE_SCATTER_BLOCK, INT_MAX, SIZE_MAX, "MSTReduce+MSTScatterv", HIER_FLAGS},
+
+    {INTER_SCAN, INT_MAX, SIZE_MAX, "BDE", HIER_FLAGS},
+    {INTER_EXSCAN, INT_MAX, SIZE_MAX, "BDE", HIER_FLAGS},
 };
 
 #define RULES (sizeof(hier_rules) / sizeof(hier_rules[0]))
@@ -50,8 +95,8 @@ hier_choice hier_select_fixed(const hier_selector *selector, enum inter_collecti
     const hier_override *fixed = &selector->overrides[collective];
     if (fixed->has_thread && (fixed->thread != HIER_INLINE || bytes <= INTRA_INLINE_BYTES))
         choice.thread = fixed->thread;
-    if (fixed->process && (commutative || fixed->process->keeps_order))
-        choice.process = fixed->process;
+    if (fixed->has_process && (commutative || !fixed->process.commutes))
+        choice.process = &fixed->process;
     return choice;
 }
 
@@ -96,12 +141,12 @@ static int parse_rule(hier_selector *selector, char *text) {
     if (slash)
         *slash = 0;
     if (*process) {
-        const inter_algorithm *algorithm = inter_algorithm_find((enum inter_collective)collective, process);
-        if (!algorithm)
+        hier_override *fixed = &selector->overrides[collective];
+        if (!inter_algorithm_find((enum inter_collective)collective, process, &fixed->process))
             return core_error(WEFT_ERR_CONFIG,
                               "WEFT_ALGORITHM: %s has no process-level algorithm \"%s\" (see weft-info --algorithms)",
                               text, process);
-        selector->overrides[collective].process = algorithm;
+        fixed->has_process = true;
     }
     return slash ? parse_thread(selector, (enum inter_collective)collective, slash + 1) : WEFT_SUCCESS;
 }
@@ -110,7 +155,9 @@ int hier_selector_init(hier_selector *selector, const char *text) {
     char copy[CORE_ALGORITHM_BYTES], *rest = NULL;
     memset(selector, 0, sizeof(*selector));
     for (size_t i = RULES; i-- > 0;) {
-        selector->process[i] = inter_algorithm_find(hier_rules[i].collective, hier_rules[i].process);
+        if (!inter_algorithm_find(hier_rules[i].collective, hier_rules[i].process, &selector->process[i]))
+            return core_error(WEFT_ERR_CONFIG, "the built-in rules name an algorithm %s of %s that does not exist",
+                              hier_rules[i].process, inter_collective_name(hier_rules[i].collective));
         selector->rules[hier_rules[i].collective] = &hier_rules[i];
     }
     if (strlen(text) >= sizeof(copy))

@@ -16,12 +16,13 @@ typedef struct hier_choice {
 
 /** What WEFT_ALGORITHM fixed for one collective. */
 typedef struct hier_override {
-    const inter_algorithm *process; /* NULL: not fixed */
-    bool has_thread;
+    bool has_process, has_thread;
+    inter_algorithm process;
     enum hier_thread_algorithm thread;
 } hier_override;
 
-/** A built-in rule: serves what no rule of its collective before it serves. */
+/** A built-in rule: serves what no rule of its collective before it serves. One whose algorithm takes operands in another order
+ * than that of the ranks serves only operations that commute. */
 typedef struct hier_rule {
     enum inter_collective collective;
     int max_nodes;
@@ -30,11 +31,11 @@ typedef struct hier_rule {
     enum hier_thread_algorithm thread;
 } hier_rule;
 
-#define HIER_MAX_RULES 64
+#define HIER_MAX_RULES 96
 
 typedef struct hier_selector {
-    const hier_rule *rules[INTER_COLLECTIVES];      /* the first of each collective; its last fits everything */
-    const inter_algorithm *process[HIER_MAX_RULES]; /* of each rule, looked up by its name */
+    const hier_rule *rules[INTER_COLLECTIVES]; /* the first of each collective; its last fits everything */
+    inter_algorithm process[HIER_MAX_RULES];   /* of each rule, looked up by its name */
     bool overridden;
     hier_override overrides[INTER_COLLECTIVES];
 } hier_selector;
@@ -58,9 +59,10 @@ hier_choice hier_select_fixed(const hier_selector *selector, enum inter_collecti
 static inline hier_choice hier_select(const hier_selector *selector, enum inter_collective collective, int nodes,
                                       size_t bytes, bool commutative) {
     const hier_rule *rule = selector->rules[collective];
-    while (nodes > rule->max_nodes || bytes > rule->max_bytes)
+    while (nodes > rule->max_nodes || bytes > rule->max_bytes ||
+           (!commutative && selector->process[rule - hier_rules].commutes))
         rule++;
-    hier_choice choice = {selector->process[rule - hier_rules], rule->thread};
+    hier_choice choice = {&selector->process[rule - hier_rules], rule->thread};
     return selector->overridden ? hier_select_fixed(selector, collective, choice, bytes, commutative) : choice;
 }
 

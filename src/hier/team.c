@@ -162,7 +162,7 @@ static int build(weft_comm *parent, const entry *entries, weft_team **made) {
         return code;
     }
     team->context = context;
-    team->by_lines = awake;
+    team->by_lines = awake || team->world->lines_wake;
     *made = team;
     return WEFT_SUCCESS;
 }

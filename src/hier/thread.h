@@ -52,11 +52,7 @@ static inline void hier_combine(hier_call *call, bool in_cells, intra_slice slic
 /** A process-level reduction of the nodes' sums, in place. */
 static inline inter_binding hier_reduction_of(const hier_call *call, void *sum) {
     const hier_arguments *arguments = call->arguments;
-    return (inter_binding){.send = sum,
-                           .recv = sum,
-                           .element_bytes = arguments->recv_type->size_bytes,
-                           .type = arguments->recv_type,
-                           .op = arguments->op};
+    return (inter_binding){.send = sum, .recv = sum, .type = arguments->recv_type, .op = arguments->op};
 }
 
 #endif

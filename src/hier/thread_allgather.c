@@ -13,8 +13,12 @@ static int start(hier_call *call) {
     const hier_layout *layout = call->comm->layout;
     size_t bytes = call->arguments->bytes;
     void *all = intra_offer_of(&call->meeting, 0)->recv;
-    inter_view view = {.rank = call->comm->node, .size = layout->nodes, .offsets = layout->offsets};
-    inter_binding binding = {.send = hier_at(all, hier_first_rank(call), bytes), .recv = all, .element_bytes = bytes};
+    inter_view view = {.collective = INTER_ALLGATHER,
+                       .element_bytes = bytes,
+                       .rank = call->comm->node,
+                       .size = layout->nodes,
+                       .offsets = layout->offsets};
+    inter_binding binding = {.send = hier_at(all, hier_first_rank(call), bytes), .recv = all};
     return hier_start(call, &view, &binding);
 }
 

@@ -14,7 +14,12 @@
 
 static int start(hier_call *call, void *sum) {
     const hier_arguments *arguments = call->arguments;
-    inter_view view = {.rank = call->comm->node, .size = call->comm->layout->nodes, .count = arguments->recv_count};
+    inter_view view = {.collective = INTER_ALLREDUCE,
+                       .element_bytes = arguments->recv_type->size_bytes,
+                       .in_place = true,
+                       .rank = call->comm->node,
+                       .size = call->comm->layout->nodes,
+                       .count = arguments->recv_count};
     inter_binding binding = hier_reduction_of(call, sum);
     return hier_start(call, &view, &binding);
 }

@@ -37,13 +37,15 @@ static int start(hier_call *call) {
         counts[node] = (int)node == call->comm->node ? 0 : threads * ranks;
         offsets[node] = threads * layout->offsets[node];
     }
-    inter_view view = {.rank = call->comm->node,
+    inter_view view = {.collective = INTER_ALLTOALLV,
+                       .rank = call->comm->node,
                        .size = layout->nodes,
+                       .element_bytes = call->arguments->bytes,
                        .send_counts = counts,
                        .recv_counts = counts,
                        .send_offsets = offsets,
                        .recv_offsets = offsets};
-    inter_binding binding = {.send = outgoing(call), .recv = incoming(call), .element_bytes = call->arguments->bytes};
+    inter_binding binding = {.send = outgoing(call), .recv = incoming(call)};
     int code = hier_start(call, &view, &binding);
     free(counts);
     return code;
@@ -129,6 +131,9 @@ int hier_thread_alltoall(weft_comm *comm, const hier_arguments *arguments) {
     }
     hier_call call;
     hier_begin(&call, comm, arguments);
+    /* Nodes with unequal threads exchange blocks of unequal size. */
+    if (!inter_is(INTER_ALLTOALLV, call.choice.process->collectives))
+        call.choice = hier_select(&comm->world->selector, INTER_ALLTOALLV, comm->layout->nodes, 0, true);
     exchange(&call, send);
     int code = hier_end(&call);
     free(copy);

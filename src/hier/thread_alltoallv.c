@@ -80,13 +80,15 @@ static const plan *plan_of(const hier_call *call) {
 
 static int start(hier_call *call) {
     const plan *by = plan_of(call);
-    inter_view view = {.rank = call->comm->node,
+    inter_view view = {.collective = INTER_ALLTOALLV,
+                       .element_bytes = 1,
+                       .rank = call->comm->node,
                        .size = call->comm->layout->nodes,
                        .send_counts = by->send_bytes,
                        .recv_counts = by->recv_bytes,
                        .send_offsets = by->send_offsets,
                        .recv_offsets = by->recv_offsets};
-    return hier_start(call, &view, &(inter_binding){.send = by->outgoing, .recv = by->incoming, .element_bytes = 1});
+    return hier_start(call, &view, &(inter_binding){.send = by->outgoing, .recv = by->incoming});
 }
 
 static char *send_block(const intra_offer *offer, size_t rank) {

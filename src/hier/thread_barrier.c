@@ -9,8 +9,8 @@
 #include <hier/thread.h>
 
 static int start(hier_call *call) {
-    inter_view view = {.rank = call->comm->node, .size = call->comm->layout->nodes};
-    return hier_start(call, &view, &(inter_binding){.element_bytes = 1});
+    inter_view view = {.collective = INTER_BARRIER, .rank = call->comm->node, .size = call->comm->layout->nodes};
+    return hier_start(call, &view, &(inter_binding){0});
 }
 
 static void by_counter(hier_call *call) {

@@ -12,11 +12,13 @@
 
 static int start(hier_call *call, void *buffer) {
     const hier_arguments *arguments = call->arguments;
-    inter_view view = {.rank = call->comm->node,
+    inter_view view = {.collective = INTER_BCAST,
+                       .element_bytes = 1,
+                       .rank = call->comm->node,
                        .size = call->comm->layout->nodes,
                        .root = call->root_node,
                        .count = arguments->bytes};
-    return hier_start(call, &view, &(inter_binding){.send = buffer, .recv = buffer, .element_bytes = 1});
+    return hier_start(call, &view, &(inter_binding){.send = buffer, .recv = buffer});
 }
 
 static int start_inline(hier_call *call) {

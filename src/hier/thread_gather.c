@@ -15,12 +15,16 @@ static int start(hier_call *call) {
     const hier_layout *layout = call->comm->layout;
     char *blocks = intra_offer_of(&call->meeting, hier_host_thread(call))->recv;
     bool root_node = hier_on_root_node(call);
-    inter_view view = {
-        .rank = call->comm->node, .size = layout->nodes, .root = call->root_node, .offsets = layout->offsets};
-    inter_binding binding = {.send = blocks, .element_bytes = call->arguments->bytes};
+    inter_view view = {.collective = INTER_GATHER,
+                       .rank = call->comm->node,
+                       .element_bytes = call->arguments->bytes,
+                       .size = layout->nodes,
+                       .root = call->root_node,
+                       .offsets = layout->offsets};
+    inter_binding binding = {.send = blocks};
     if (root_node) {
         binding.recv = blocks;
-        binding.send = hier_at(blocks, hier_first_rank(call), binding.element_bytes);
+        binding.send = hier_at(blocks, hier_first_rank(call), view.element_bytes);
     }
     return hier_start(call, &view, &binding);
 }

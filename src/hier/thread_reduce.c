@@ -16,7 +16,10 @@
 
 static int start(hier_call *call, void *sum) {
     const hier_arguments *arguments = call->arguments;
-    inter_view view = {.rank = call->comm->node,
+    inter_view view = {.collective = INTER_REDUCE,
+                       .element_bytes = arguments->recv_type->size_bytes,
+                       .in_place = true,
+                       .rank = call->comm->node,
                        .size = call->comm->layout->nodes,
                        .root = call->root_node,
                        .count = arguments->recv_count};

@@ -12,11 +12,15 @@
 static int start(hier_call *call) {
     const hier_layout *layout = call->comm->layout;
     const intra_offer *host = intra_offer_of(&call->meeting, hier_host_thread(call));
-    inter_view view = {
-        .rank = call->comm->node, .size = layout->nodes, .root = call->root_node, .offsets = layout->offsets};
-    inter_binding binding = {.send = host->send, .recv = host->recv, .element_bytes = call->arguments->bytes};
+    inter_view view = {.collective = INTER_SCATTER,
+                       .rank = call->comm->node,
+                       .element_bytes = call->arguments->bytes,
+                       .size = layout->nodes,
+                       .root = call->root_node,
+                       .offsets = layout->offsets};
+    inter_binding binding = {.send = host->send, .recv = host->recv};
     if (hier_on_root_node(call)) /* the node's own blocks stay where they are */
-        binding.recv = hier_at(host->send, hier_first_rank(call), binding.element_bytes);
+        binding.recv = hier_at(host->send, hier_first_rank(call), view.element_bytes);
     else if (!host->recv)
         return core_error(WEFT_ERR_NOMEM, "rank %d: weft_scatter: no memory for the blocks of a node",
                           call->comm->rank);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
-#include <hier/comm.h>
+#include <hier/request.h>
 #include <hier/world.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,16 +102,31 @@ static bool map_lines(const hier_world *world, inter_lines *lines) {
     return mapped > 0;
 }
 
+/* What a process says of itself; what all say holds for the job. */
+enum { MAPPED = 1, CAN_PULL = 2, AWAKE = 4, ONE_HOST = 8 };
+
+static bool one_host(const hier_world *world) {
+    bool same = true;
+    for (int process = 0; process < world->process_comm->size; process++)
+        same &= hier_world_host(world, process) == hier_world_host(world, 0);
+    return same;
+}
+
 int hier_world_use_lines(hier_world *world, inter_lines *lines) {
-    /* Lines wake nobody who sleeps. */
-    uint64_t usable = lines && world->bootstrap && !world->waiting.may_sleep && map_lines(world, lines);
-    int code = weft_allreduce(WEFT_IN_PLACE, &usable, 1, WEFT_UINT64_T, WEFT_BAND, world->process_comm);
-    if (code || !usable) {
+    uint64_t says = 0;
+    if (lines && world->bootstrap && map_lines(world, lines))
+        says = MAPPED | (inter_lines_can_pull(lines) ? CAN_PULL : 0) | (world->waiting.may_sleep ? 0 : AWAKE) |
+               (one_host(world) ? ONE_HOST : 0);
+    int code = weft_allreduce(WEFT_IN_PLACE, &says, 1, WEFT_UINT64_T, WEFT_BAND, world->process_comm);
+    /* Who sleeps does so in one place: with lines only when nothing comes by UCX. */
+    bool alone = says & ONE_HOST && says & CAN_PULL;
+    if (code || !(says & MAPPED) || !(says & AWAKE || alone)) {
         inter_lines_free(lines);
         return code;
     }
     world->lines = lines;
-    world->engine.lines = inter_lines_transport(lines, world->transport);
+    world->lines_wake = alone && !(says & AWAKE);
+    world->engine.lines = inter_lines_transport(lines, world->transport, says & CAN_PULL, world->lines_wake);
     return WEFT_SUCCESS;
 }
 
@@ -122,7 +137,7 @@ void hier_world_destroy(hier_world *world) {
     if (world->bootstrap)
         world->bootstrap->close(world->bootstrap);
     if (world->process_comm) {
-        inter_execution_free(&world->process_comm->execution);
+        hier_requests_free(world->process_comm);
         hier_comm_give(world->process_comm);
     }
     pthread_mutex_destroy(&world->contexts_lock);

@@ -14,6 +14,7 @@
 #include <inter/engine.h>
 #include <inter/lines.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <weft/weft.h>
 
@@ -31,10 +32,13 @@ typedef struct hier_world {
     inter_bootstrap *bootstrap; /* NULL in tests */
     inter_transport *transport; /* NULL: one process */
     inter_lines *lines;         /* NULL: not in use */
+    bool lines_wake;            /* nothing goes by UCX, and who waits for lines may sleep */
     inter_engine engine;        /* under the funnel */
     hier_selector selector;
     core_waiting waiting; /* of one thread a process */
     pthread_t init_thread;
+    size_t requests;          /* that users have handles on; under the funnel, as is the next */
+    uint64_t completions;     /* of requests, so far */
     _Atomic bool funnel_held; /* SERIALIZED: the funnel's lock; FUNNELED: unused */
     size_t *node_offsets;     /* 0, 1, 2, … size */
     hier_layout layout;       /* of the process communicator: every node has one rank */
@@ -73,6 +77,14 @@ static inline bool hier_funnel_try(hier_world *world) {
         return true; /* only the leader comes here */
     return !atomic_load_explicit(&world->funnel_held, memory_order_relaxed) &&
            !atomic_exchange_explicit(&world->funnel_held, true, memory_order_acquire);
+}
+
+/** Waits for the funnel: for as long as somebody else looks at the network. */
+static inline void hier_funnel_enter(hier_world *world) {
+    unsigned looks = 0;
+    while (!hier_funnel_try(world))
+        if (core_backoff(&world->waiting, &looks))
+            sched_yield(); /* who holds it may be without a core, and does not keep it for long */
 }
 
 static inline void hier_funnel_leave(hier_world *world) {

@@ -4,28 +4,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LINE_BYTES 64 /* of the cache */
+
 static void *address_of(const inter_execution *execution, inter_place place) {
     unsigned char *base = execution->buffers[place.buffer];
     return base ? base + place.offset * execution->element_bytes : NULL;
 }
 
-static uint64_t tag_of(const inter_execution *execution, int source) {
-    return execution->tag | (uint64_t)source;
+static uint64_t tag_of(const inter_execution *execution, const inter_step *step, int source) {
+    uint64_t strand = step->strand % INTER_STRANDS;
+    return execution->tag | strand << INTER_SOURCE_BITS | (uint64_t)source;
 }
 
-static int issue(inter_execution *execution, size_t index) {
+static int issue(inter_lane *lane, size_t index) {
+    inter_execution *execution = lane->execution;
     inter_transport *transport = execution->transport;
     const inter_step *step = &execution->schedule.steps[index];
     inter_request *request = &execution->requests[index];
     void *left = address_of(execution, step->left), *out = address_of(execution, step->out);
     size_t bytes = step->count * execution->element_bytes;
     request->native = NULL;
-    request->completion = &execution->completion;
-    switch (step->kind) {
+    request->completion = step->independent ? &lane->whole : &lane->stage;
+    request->read_next = lane->reduces_next;
+    switch ((enum inter_step_kind)step->kind) {
     case INTER_STEP_SEND:
-        return transport->send(transport, step->peer, tag_of(execution, transport->rank), left, bytes, request);
+        return transport->send(transport, step->peer, tag_of(execution, step, transport->rank), left, bytes, request);
     case INTER_STEP_RECV:
-        return transport->recv(transport, step->peer, tag_of(execution, step->peer), out, bytes, request);
+        return transport->recv(transport, step->peer, tag_of(execution, step, step->peer), out, bytes, request);
     case INTER_STEP_REDUCE:
         core_reduce(execution->op, execution->type, left, address_of(execution, step->right), out, step->count);
         return WEFT_SUCCESS;
@@ -37,15 +42,6 @@ static int issue(inter_execution *execution, size_t index) {
     return WEFT_SUCCESS;
 }
 
-/* Takes back what is still under way; the transport completes it, with an error, in later calls of progress. */
-static void cancel_all(inter_execution *execution) {
-    inter_transport *transport = execution->transport;
-    execution->cancelled = true;
-    for (size_t i = 0; i < execution->next; i++)
-        if (execution->requests[i].native)
-            transport->cancel(transport, &execution->requests[i]);
-}
-
 /*
  * Must the schedule stop? Not when a message had the wrong length: it has arrived, and the peers wait for what this process
  * has yet to send. The schedule goes on to its end, with an error to report.
@@ -54,85 +50,226 @@ static bool is_fatal(int error) {
     return error && error != WEFT_ERR_TRUNCATE && error != WEFT_ERR_MISMATCH;
 }
 
-/* Issues stage after stage until one has something under way. */
-static void advance(inter_execution *execution) {
-    const inter_schedule *schedule = &execution->schedule;
-    inter_completion *completion = &execution->completion;
-    while (completion->pending == 0 && !is_fatal(completion->error) && execution->next < schedule->count) {
-        unsigned stage = schedule->steps[execution->next].stage;
-        while (execution->next < schedule->count && schedule->steps[execution->next].stage == stage) {
-            int code = issue(execution, execution->next++);
-            if (code && !completion->error)
-                completion->error = code;
-            if (is_fatal(completion->error))
-                break;
-        }
-        if (is_fatal(completion->error))
-            cancel_all(execution);
-    }
-    execution->done = completion->pending == 0 && (is_fatal(completion->error) || execution->next == schedule->count);
-    if (execution->done && execution->finished)
-        execution->finished(execution->argument, completion->error);
+/* Takes back what is still under way; the transport completes it, with an error, in later calls of progress. */
+static void cancel_all(inter_execution *execution) {
+    inter_transport *transport = execution->transport;
+    execution->cancelled = true;
+    for (int l = 0; execution->busy_lanes >> l; l++)
+        for (size_t i = execution->lanes[l].begin; execution->busy_lanes >> l & 1 && i < execution->lanes[l].next; i++)
+            if (execution->requests[i].native)
+                transport->cancel(transport, &execution->requests[i]);
 }
 
-static int reserve(inter_execution *execution) {
-    size_t steps = execution->schedule.count;
-    if (steps > execution->requests_capacity) {
-        inter_request *requests = realloc(execution->requests, steps * sizeof(*requests));
-        if (!requests)
-            return WEFT_ERR_NOMEM;
-        execution->requests = requests;
-        execution->requests_capacity = steps;
+static void note_error(inter_execution *execution, int error) {
+    if (error && !execution->error)
+        execution->error = error;
+    if (is_fatal(error) && !execution->cancelled) {
+        execution->error = error;
+        cancel_all(execution);
     }
-    size_t temp_bytes;
-    if (__builtin_mul_overflow(execution->schedule.temp_count, execution->element_bytes, &temp_bytes))
+}
+
+/* Does the strand go on with a reduction of what it receives in this stage? */
+static bool reduces_next(const inter_lane *lane, unsigned stage) {
+    const inter_step *steps = lane->execution->schedule.steps;
+    size_t next = lane->next;
+    while (next < lane->end && steps[next].stage == stage)
+        next++;
+    return next < lane->end && steps[next].kind == INTER_STEP_REDUCE;
+}
+
+static void issue_stage(inter_lane *lane) {
+    inter_execution *execution = lane->execution;
+    unsigned stage = execution->schedule.steps[lane->next].stage;
+    lane->reduces_next = execution->op && reduces_next(lane, stage);
+    while (lane->next < lane->end && execution->schedule.steps[lane->next].stage == stage) {
+        note_error(execution, issue(lane, lane->next++));
+        if (execution->cancelled)
+            break;
+    }
+    /* Of messages that were complete at once. */
+    note_error(execution, lane->stage.error);
+    note_error(execution, lane->whole.error);
+}
+
+/* Nothing is under way, and the engine's list of what is ready does not know it. */
+static bool is_idle(const inter_completion *completion) {
+    return !completion->pending && !completion->queued;
+}
+
+/* Issues stage after stage until one has something under way. */
+static void advance_lane(inter_lane *lane) {
+    inter_execution *execution = lane->execution;
+    while (is_idle(&lane->stage) && !execution->cancelled && lane->next < lane->end)
+        issue_stage(lane);
+    if (is_idle(&lane->stage) && is_idle(&lane->whole) && (execution->cancelled || lane->next == lane->end)) {
+        execution->busy_lanes &= ~lane->bit;
+    }
+}
+
+static void begin_strand(inter_execution *execution, unsigned strand) {
+    const inter_schedule *schedule = &execution->schedule;
+    inter_lane *lane = &execution->lanes[strand % INTER_STRANDS];
+    inter_completion none = {.list = &execution->engine->ready, .owner = lane};
+    lane->execution = execution;
+    lane->begin = lane->next = execution->next;
+    lane->stage = lane->whole = none;
+    lane->bit = 1u << strand % INTER_STRANDS;
+    execution->busy_lanes |= lane->bit;
+    if (schedule->strand == strand)
+        execution->next = schedule->count; /* the last one */
+    while (execution->next < schedule->count && schedule->steps[execution->next].strand == strand)
+        execution->next++;
+    lane->end = execution->next;
+    advance_lane(lane);
+}
+
+/* Begins the strands that may begin, in their order. Is it done? */
+static bool advance(inter_execution *execution) {
+    const inter_schedule *schedule = &execution->schedule;
+    while (execution->next < schedule->count && !execution->cancelled) {
+        unsigned strand = schedule->steps[execution->next].strand;
+        if (execution->busy_lanes >> strand % INTER_STRANDS & 1)
+            break;
+        begin_strand(execution, strand);
+    }
+    return !execution->busy_lanes;
+}
+
+static void finish(inter_execution *execution) {
+    execution->done = true;
+    if (execution->finished)
+        execution->finished(execution->argument, execution->error);
+}
+
+static size_t round_up(size_t bytes) {
+    return (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+}
+
+/* Lays the memory out: steps, requests, temporary buffer. */
+static int lay_out(inter_execution *execution, inter_engine *engine) {
+    inter_schedule *schedule = &execution->schedule;
+    size_t steps = round_up(schedule->capacity * sizeof(inter_step));
+    size_t requests = round_up(schedule->count * sizeof(inter_request)), temp, bytes;
+    if (__builtin_mul_overflow(schedule->temp_count, execution->element_bytes, &temp) ||
+        __builtin_add_overflow(steps + requests + LINE_BYTES, temp, &bytes))
         return WEFT_ERR_NOMEM;
-    if (temp_bytes > execution->temp_capacity_bytes) {
-        free(execution->buffers[INTER_TEMP]);
-        execution->temp_capacity_bytes = 0;
-        execution->buffers[INTER_TEMP] = malloc(temp_bytes);
-        if (!execution->buffers[INTER_TEMP])
+    if (execution->laid_out_capacity != schedule->capacity || execution->memory_bytes < bytes) {
+        void *memory = realloc(schedule->steps, bytes);
+        if (!memory)
             return WEFT_ERR_NOMEM;
-        execution->temp_capacity_bytes = temp_bytes;
+        schedule->steps = memory;
+        execution->laid_out_capacity = schedule->capacity;
+        execution->memory_bytes = bytes;
+        engine->allocations++;
+    }
+    unsigned char *memory = (unsigned char *)schedule->steps;
+    execution->requests = (inter_request *)(void *)(memory + steps);
+    memory += steps + requests;
+    execution->buffers[INTER_TEMP] = memory + (LINE_BYTES - (uintptr_t)memory % LINE_BYTES) % LINE_BYTES;
+    return WEFT_SUCCESS;
+}
+
+/* Is the schedule there already? Short collectives are repeated more often than built. */
+static bool is_prepared(const inter_execution *execution, const inter_algorithm *algorithm, const inter_view *view) {
+    const inter_view *a = &execution->view;
+    const inter_algorithm *b = &execution->algorithm;
+    return a->collective == view->collective && a->count == view->count && a->element_bytes == view->element_bytes &&
+           a->root == view->root && a->in_place == view->in_place && a->rank == view->rank && a->size == view->size &&
+           b->build == algorithm->build && b->issue == algorithm->issue &&
+           b->segment_bytes == algorithm->segment_bytes && b->parts[0] == algorithm->parts[0] &&
+           b->parts[1] == algorithm->parts[1];
+}
+
+/* Arrays may be others the next time, or the same with other contents. */
+static bool has_arrays(const inter_view *view) {
+    return view->offsets || view->displs || view->send_counts || view->recv_counts;
+}
+
+int inter_execution_prepare(inter_execution *execution, inter_engine *engine, const inter_algorithm *algorithm,
+                            const inter_view *view) {
+    if (execution->engine == engine && !has_arrays(view) && is_prepared(execution, algorithm, view))
+        return WEFT_SUCCESS;
+    execution->view.collective = INTER_COLLECTIVES;
+    inter_build(&execution->schedule, algorithm, view);
+    execution->element_bytes = view->element_bytes;
+    execution->engine = engine;
+    if (execution->schedule.out_of_memory || lay_out(execution, engine))
+        return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for %s %s of %zu elements of %zu bytes", view->rank,
+                          inter_collective_name(view->collective), algorithm->name, view->count, view->element_bytes);
+    if (!has_arrays(view)) {
+        execution->view = *view;
+        execution->algorithm = *algorithm;
     }
     return WEFT_SUCCESS;
 }
 
-int inter_execution_start(inter_execution *execution, inter_engine *engine, inter_id id,
-                          const inter_algorithm *algorithm, const inter_view *view, const inter_binding *binding) {
+static uint64_t tag_base(inter_id id) {
     uint64_t sequence = id.sequence & (((uint64_t)1 << INTER_SEQUENCE_BITS) - 1);
-    inter_schedule_clear(&execution->schedule);
-    algorithm->build(&execution->schedule, view);
+    uint64_t kind = (uint64_t)id.context << 1 | id.persistent;
+    return (kind << INTER_SEQUENCE_BITS | sequence) << (INTER_STRAND_BITS + INTER_SOURCE_BITS);
+}
+
+void inter_execution_run(inter_execution *execution, inter_id id, const inter_binding *binding) {
+    inter_engine *engine = execution->engine;
     /* Only read from: the builders' send places. */
     execution->buffers[INTER_SEND] = (unsigned char *)(uintptr_t)binding->send;
     execution->buffers[INTER_RECV] = binding->recv;
     execution->transport = binding->by_lines && engine->lines ? engine->lines : engine->transport;
-    execution->element_bytes = binding->element_bytes;
     execution->type = binding->type;
     execution->op = binding->op;
-    if (execution->schedule.out_of_memory || reserve(execution))
-        return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for %s %s of %zu elements of %zu bytes", view->rank,
-                          inter_collective_name(algorithm->collective), algorithm->name, view->count,
-                          binding->element_bytes);
-    execution->tag = ((uint64_t)id.context << INTER_SEQUENCE_BITS | sequence) << INTER_SOURCE_BITS;
-    execution->completion = (inter_completion){0};
+    execution->tag = tag_base(id);
     execution->next = 0;
+    execution->busy_lanes = 0;
+    execution->error = WEFT_SUCCESS;
     execution->cancelled = false;
-    advance(execution);
-    if (!execution->done) {
-        execution->next_active = engine->active;
-        engine->active = execution;
+    execution->done = false;
+    if (advance(execution)) {
+        finish(execution);
+        return;
     }
-    return WEFT_SUCCESS;
+    execution->previous_active = NULL;
+    execution->next_active = engine->active;
+    if (engine->active)
+        engine->active->previous_active = execution;
+    engine->active = execution;
 }
 
+int inter_execution_start(inter_execution *execution, inter_engine *engine, inter_id id,
+                          const inter_algorithm *algorithm, const inter_view *view, const inter_binding *binding) {
+    int code = inter_execution_prepare(execution, engine, algorithm, view);
+    if (!code)
+        inter_execution_run(execution, id, binding);
+    return code;
+}
+
+/* The peer's death ends all: each needs every process. */
 static void fail_all(inter_engine *engine, int peer) {
-    for (inter_execution *execution = engine->active; execution; execution = execution->next_active) {
-        if (is_fatal(execution->completion.error))
-            continue;
-        execution->completion.error = core_error(WEFT_ERR_PROC_FAILED, "rank %d: process %d died or is out of reach",
-                                                 engine->transport->rank, peer);
-        cancel_all(execution);
+    for (inter_execution *execution = engine->active; execution; execution = execution->next_active)
+        if (!execution->cancelled)
+            note_error(execution, core_error(WEFT_ERR_PROC_FAILED, "rank %d: process %d died or is out of reach",
+                                             engine->transport->rank, peer));
+}
+
+static void forget(inter_execution *execution) {
+    inter_execution *previous = execution->previous_active, *next = execution->next_active;
+    if (previous)
+        previous->next_active = next;
+    else
+        execution->engine->active = next;
+    if (next)
+        next->previous_active = previous;
+}
+
+static void move_on(inter_completion *completion) {
+    inter_lane *lane = completion->owner;
+    inter_execution *execution = lane->execution;
+    completion->queued = false;
+    note_error(execution, completion->error);
+    advance_lane(lane);
+    if (advance(execution)) {
+        forget(execution); /* before `finished` is told, which may start it again */
+        finish(execution);
     }
 }
 
@@ -143,26 +280,16 @@ bool inter_engine_progress(inter_engine *engine) {
     bool moved = transport->progress(transport) != 0;
     if (engine->transport->failed_peer >= 0)
         fail_all(engine, engine->transport->failed_peer);
-    inter_execution **link = &engine->active;
-    while (*link) {
-        inter_execution *execution = *link;
-        if (is_fatal(execution->completion.error) && !execution->cancelled)
-            cancel_all(execution);
-        if (execution->completion.pending == 0)
-            advance(execution);
-        if (execution->done) {
-            *link = execution->next_active;
-            moved = true;
-        } else {
-            link = &execution->next_active;
-        }
+    while (engine->ready) {
+        inter_completion *completion = engine->ready;
+        engine->ready = completion->next;
+        move_on(completion);
+        moved = true;
     }
     return moved;
 }
 
 void inter_execution_free(inter_execution *execution) {
     inter_schedule_free(&execution->schedule);
-    free(execution->requests);
-    free(execution->buffers[INTER_TEMP]);
     *execution = (inter_execution){0};
 }

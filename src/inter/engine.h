@@ -2,12 +2,17 @@
 /**
  * The engine: runs schedules over a transport.
  *
- * An *execution* is a schedule with its buffers bound. Several may be under way on one engine; inter_engine_progress()
- * moves them all. Every call on an engine and its executions comes from one thread at a time (hier's funnel).
+ * An *execution* is a schedule with its buffers bound. Any number may be under way on one engine;
+ * inter_engine_progress() moves those on whose messages came, and costs nothing for the others. Every call on an engine
+ * and its executions comes from one thread at a time (hier's funnel).
+ *
+ * Blocking, nonblocking and persistent collectives are the same execution: run to its end at once, run while its owner
+ * does something else, or prepared once and run again and again.
  */
 #ifndef INTER_ENGINE_H
 #define INTER_ENGINE_H
 
+#include <assert.h> /* static_assert, for C++ too */
 #include <core/op.h>
 #include <inter/algorithm.h>
 #include <inter/transport.h>
@@ -16,67 +21,97 @@ typedef struct inter_execution inter_execution;
 
 typedef struct inter_engine {
     inter_transport *transport;
-    inter_transport *lines;  /* for collectives of tiny messages (lines.h), or NULL; on top of `transport` */
+    inter_transport *lines;  /* for those who do not sleep (lines.h), or NULL; on top of `transport` */
     inter_execution *active; /* under way, in no order */
+    inter_completion *ready; /* stages and strands whose messages are complete */
+    size_t allocations;      /* how often an execution needed memory */
 } inter_engine;
 
-/* A tag: context, sequence (modulo), source: exact, no wildcards. No stage: the two ends of a message may be in stages of
- * different numbers. Messages of equal tag come in order, and between two ranks a schedule's sends and receives are in the
- * same order at both ends. */
+/* A tag: context, sequence (modulo), whether it is a persistent collective's, strand (modulo), source: exact, no wildcards.
+ * No stage: the two ends of a message may be in stages of different numbers. Messages of equal tag come in order, and
+ * between two ranks a strand's sends and receives are in the same order at both ends. */
 #define INTER_CONTEXT_BITS  12
-#define INTER_SEQUENCE_BITS 32
+#define INTER_SEQUENCE_BITS 28
+#define INTER_STRAND_BITS   3
 #define INTER_SOURCE_BITS   20
 #define INTER_CONTEXTS      (1u << INTER_CONTEXT_BITS)
 #define INTER_MAX_PROCESSES (1u << INTER_SOURCE_BITS)
+static_assert(INTER_CONTEXT_BITS + 1 + INTER_SEQUENCE_BITS + INTER_STRAND_BITS + INTER_SOURCE_BITS == 64, "a tag");
+/* A rank begins strand s + INTER_STRANDS when its strand s is done, so messages of equal tag are in the order of strands. */
+static_assert(INTER_STRANDS <= 1 << INTER_STRAND_BITS, "strands under way at once have tags of their own");
 
 /** Told that an execution is done, with its error or WEFT_SUCCESS. */
 typedef void inter_finished(void *argument, int error);
 
+/** Where a strand is run. */
+typedef struct inter_lane {
+    inter_execution *execution;
+    unsigned bit;                  /* in busy_lanes */
+    bool reduces_next;             /* what it receives now */
+    size_t begin, next, end;       /* the strand's first step, the first one that is not issued, and behind its last */
+    inter_completion stage, whole; /* of the last stage issued; of the independent steps */
+} inter_lane;
+
 struct inter_execution {
-    inter_schedule schedule; /* built by inter_execution_prepare; its memory is reused, as is that below */
+    /* What the schedule is of; collective INTER_COLLECTIVES: of nothing that could be used again. */
+    inter_view view;
+    inter_algorithm algorithm;
+    /* One allocation holds the steps, the requests behind them (one a step), and the temporary buffer; it is kept. */
+    inter_schedule schedule;
+    inter_request *requests;
+    size_t laid_out_capacity, memory_bytes; /* the steps that there was room for when it was laid out; its size */
     unsigned char *buffers[INTER_BUFFERS];
     size_t element_bytes;
     const weft_datatype *type; /* of reductions, else NULL */
     const weft_op *op;
+    inter_engine *engine;
     inter_transport *transport; /* the engine's own or its lines */
-    uint64_t tag;               /* context and sequence, in their places */
-    size_t next;                /* the first step that is not issued */
+    uint64_t tag;               /* context, kind and sequence, in their places */
+    size_t next;                /* the first step of the strands that have not begun */
+    unsigned busy_lanes;        /* a bit each */
     bool done;
-    bool cancelled;              /* after an error what was under way has been taken back */
-    inter_finished *finished;    /* called once when done, by whoever progresses the engine; may be NULL */
-    void *argument;              /* handed to it */
-    inter_completion completion; /* of the steps issued */
-    inter_request *requests;     /* one a step */
-    size_t requests_capacity, temp_capacity_bytes;
-    inter_execution *next_active;
+    bool cancelled;           /* after an error what was under way has been taken back */
+    int error;                /* the first one */
+    inter_finished *finished; /* called once when done, by whoever progresses the engine; may be NULL */
+    void *argument;           /* handed to it */
+    inter_execution *previous_active, *next_active;
+    inter_lane lanes[INTER_STRANDS];
 };
 
 /** One collective among those under way: equal in all its processes, and no two under way at once are equal. */
 typedef struct inter_id {
     uint32_t context;  /* < INTER_CONTEXTS: the communicator's */
-    uint64_t sequence; /* of the collective on it */
+    uint64_t sequence; /* of the collective on it, persistent ones counted apart */
+    bool persistent;
 } inter_id;
 
 /** What a collective moves. Buffers that the rank does not have are NULL. `type` and `op` only for reductions. */
 typedef struct inter_binding {
     const void *send;
     void *recv;
-    size_t element_bytes;
     const weft_datatype *type;
     const weft_op *op;
-    bool by_lines; /* no message has more than INTER_LINE_BYTES bytes: use the engine's lines, if it has any */
+    bool by_lines; /* in every process: nobody sleeps while it waits; use the engine's lines, if it has any */
 } inter_binding;
 
 /**
- * Builds the schedule of `algorithm` for `view` and starts it; what `view` points to is not needed afterwards. A zeroed
- * execution is ready for it, and so is one that is done; `finished` and `argument` are the caller's to set before.
- * WEFT_ERR_NOMEM: nothing was sent, and `finished` is not called. Errors that come later are in completion.error.
+ * Builds the schedule of `algorithm` for `view` and takes the memory that it needs, or keeps those of the last time when they
+ * are the same; what both point to is not needed afterwards. A zeroed execution may be prepared, and one that is done. Local. WEFT_ERR_NOMEM: it is not prepared.
  */
+int inter_execution_prepare(inter_execution *execution, inter_engine *engine, const inter_algorithm *algorithm,
+                            const inter_view *view);
+
+/**
+ * Starts a prepared execution that is not under way; what `binding` points to (not the buffers) is not needed afterwards.
+ * `finished` and `argument` are the caller's to set before. Takes no memory. Errors are in `error` when it is done.
+ */
+void inter_execution_run(inter_execution *execution, inter_id id, const inter_binding *binding);
+
+/** Prepares and runs. */
 int inter_execution_start(inter_execution *execution, inter_engine *engine, inter_id id,
                           const inter_algorithm *algorithm, const inter_view *view, const inter_binding *binding);
 
-/** Moves every execution on; true when something happened. Afterwards look at `done`, and at completion.error when it
- * is. */
+/** Moves every execution on; true when something happened. Afterwards look at `done`, and at `error` when it is. */
 bool inter_engine_progress(inter_engine *engine);
 
 /** Frees its memory; it must be done or never started. */

@@ -2,14 +2,20 @@
 /**
  * A schedule: what one process does in one collective, written down before anything moves.
  *
- * It is an array of steps, cut into stages. The steps of a stage are issued in their order: sends and receives start
- * and run together, reductions and copies are done on the spot. A stage begins when every send and receive of the
- * stages before it is complete. So within a stage a step may use what a local step above it made, but not what is
- * received in the stage.
+ * It is an array of steps, cut into strands, and these into stages.
+ *
+ *     strand 0:  stage 0 │ stage 1 │ stage 2        strands run side by side: a segment each, so that one is
+ *     strand 1:  stage 0 │ stage 1 │ stage 2        reduced while the next is on the wire
+ *
+ * The steps of a stage are issued in their order: sends and receives start and run together, reductions and copies are
+ * done on the spot. A stage begins when every send and receive of its strand's stages before it is complete, those of
+ * independent stages excepted: they need only be complete when the strand ends. So within a stage a step may use what
+ * a local step above it made, but not what is received in the stage. Strands share nothing that one of them writes, and
+ * at most INTER_STRANDS that follow each other are under way: strand s begins when strand s − INTER_STRANDS is done.
  *
  * Steps name places, not addresses: a buffer (the user's send or receive buffer, or the schedule's own temporary one)
- * and an offset in elements. Addresses and the size of an element are bound when it runs (engine.h), so a schedule can
- * be kept, compared, drawn, and run without a network.
+ * and an offset in elements. Addresses are bound when it runs (engine.h), so a schedule can be kept, compared, drawn,
+ * and run without a network.
  */
 #ifndef INTER_SCHEDULE_H
 #define INTER_SCHEDULE_H
@@ -21,8 +27,8 @@
 enum inter_buffer { INTER_SEND, INTER_RECV, INTER_TEMP, INTER_BUFFERS };
 
 typedef struct inter_place {
-    enum inter_buffer buffer;
-    size_t offset; /* elements */
+    size_t offset : 62; /* elements */
+    size_t buffer : 2;  /* enum inter_buffer */
 } inter_place;
 
 enum inter_step_kind {
@@ -33,22 +39,33 @@ enum inter_step_kind {
 };
 
 typedef struct inter_step {
-    enum inter_step_kind kind;
-    int peer;
-    unsigned stage; /* never goes down */
+    uint8_t kind;     /* enum inter_step_kind */
+    bool independent; /* the stages that follow do not wait for it */
+    int32_t peer;
+    uint32_t strand, stage; /* neither goes down; a strand's stages begin at 0 */
     inter_place left, right, out;
     size_t count; /* elements */
 } inter_step;
 
+/** So many strands are under way at most. */
+#define INTER_STRANDS 8
+
+/** Where the places that a builder names really lie: the parts of a composed algorithm, or the segments of a vector. */
+typedef struct inter_frame {
+    inter_place origin[INTER_BUFFERS];
+} inter_frame;
+
 typedef struct inter_schedule {
     inter_step *steps; /* one allocation, reused by the next schedule built here */
     size_t count, capacity;
-    unsigned stage;    /* the stage that steps are added to */
+    size_t stage_begin; /* the first step of the stage that steps are added to */
+    unsigned strand, stage;
+    inter_frame frame;
     size_t temp_count; /* elements of the temporary buffer */
     bool out_of_memory;
 } inter_schedule;
 
-/** Makes it empty; keeps the memory. A zeroed schedule is empty. */
+/** Makes it empty; keeps the memory. A zeroed schedule may be cleared. */
 void inter_schedule_clear(inter_schedule *schedule);
 void inter_schedule_free(inter_schedule *schedule);
 
@@ -60,14 +77,31 @@ void inter_schedule_reduce(inter_schedule *schedule, inter_place left, inter_pla
                            size_t count);
 void inter_schedule_copy(inter_schedule *schedule, inter_place from, inter_place to, size_t count);
 
-/** Ends the stage: what follows waits for the sends and receives so far. */
+/** Ends the stage: what follows waits for its sends and receives. Nothing when the stage is empty. */
 void inter_schedule_next_stage(inter_schedule *schedule);
+
+/** Ends the stage: what follows does not wait for it, nor may it use what this stage receives or write what it sends. */
+void inter_schedule_next_stage_independent(inter_schedule *schedule);
+
+/** Ends the strand: what follows runs beside it. */
+void inter_schedule_next_strand(inter_schedule *schedule);
 
 /** Takes `count` more elements of the temporary buffer. */
 inter_place inter_schedule_temp(inter_schedule *schedule, size_t count);
 
+/**
+ * From now on the places in `buffer` count from `place` (as named before this call): an algorithm can be part of another
+ * one, on other buffers. Returns the frame until now, for inter_schedule_restore().
+ */
+inter_frame inter_schedule_move(inter_schedule *schedule, enum inter_buffer buffer, inter_place place);
+
+static inline void inter_schedule_restore(inter_schedule *schedule, inter_frame frame) {
+    schedule->frame = frame;
+}
+
 static inline inter_place inter_at(enum inter_buffer buffer, size_t offset) {
-    return (inter_place){buffer, offset};
+    inter_place place = {.offset = offset, .buffer = buffer};
+    return place;
 }
 
 static inline inter_place inter_plus(inter_place place, size_t elements) {

@@ -9,25 +9,37 @@
 #define INTER_TRANSPORT_H
 
 #include <inter/bootstrap.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /** What several requests report to: how many are still under way, and the first error among them. */
 typedef struct inter_completion {
     size_t pending;
-    int error; /* WEFT_SUCCESS or an error code */
+    int error;                      /* WEFT_SUCCESS or an error code */
+    bool queued;                    /* stands in the list below */
+    struct inter_completion **list; /* joined when the last request is complete; NULL: nobody wants to know */
+    struct inter_completion *next;  /* in the list */
+    void *owner;                    /* whoever takes it from the list knows what this is */
 } inter_completion;
 
 /** One send or receive under way. The caller's memory, which stays where it is until the request is complete. */
 typedef struct inter_request {
-    inter_completion *completion; /* set by the caller */
-    int peer;                     /* set by the transport, as are the rest */
-    size_t bytes;                 /* what a receive must bring */
-    void *native;                 /* the transport's own; NULL when complete */
-    void *buffer;                 /* the transport's own, as are the rest: of a receive that waits in a list */
+    inter_completion *completion; /* set by the caller, as is the next */
+    bool read_next; /* a receive whose bytes the caller reads at once: they had better be in its own cache */
+    int peer;       /* set by the transport, as are the rest */
+    size_t bytes;   /* what a receive must bring */
+    void *native;   /* the transport's own; NULL when complete */
+    void *buffer;   /* the transport's own, as are the rest: of a receive that waits in a list */
     uint64_t tag;
     struct inter_request *next;
 } inter_request;
+
+/** Where to sleep until something happens; one of the two, or neither: nothing to sleep on. */
+typedef struct inter_bed {
+    int descriptor; /* until it is readable; −1: none */
+    void *word;     /* an _Atomic uint32_t: until it is no longer 1 (core_word_sleep); NULL: none */
+} inter_bed;
 
 typedef struct inter_transport inter_transport;
 
@@ -49,11 +61,9 @@ struct inter_transport {
     unsigned (*progress)(inter_transport *self);
     /** Takes a request back; it completes (with an error) before this returns or in a later progress. */
     void (*cancel)(inter_transport *self, inter_request *request);
-    /**
-     * Gets ready to sleep: a file descriptor that becomes readable on the next event, or -1 when there is something to
-     * progress now or the transport has no descriptor. The caller polls it, without the funnel.
-     */
-    int (*arm)(inter_transport *self);
+    /** Gets ready to sleep: true and where, or false when there is something to progress now. The caller sleeps without the
+     * funnel. */
+    bool (*arm)(inter_transport *self, inter_bed *bed);
     /** Lets what was sent go out and gives up the connections. No request is under way, and no peer waits for this one. */
     void (*disconnect)(inter_transport *self);
     /** Frees everything, self included. No request is under way. */
@@ -67,9 +77,13 @@ struct inter_transport {
 int inter_transport_ucx(inter_bootstrap *bootstrap, const void *card, size_t card_bytes, inter_transport **transport);
 
 static inline void inter_completed(inter_completion *completion, int error) {
-    completion->pending--;
     if (error && !completion->error)
         completion->error = error;
+    if (--completion->pending || completion->queued || !completion->list)
+        return;
+    completion->queued = true;
+    completion->next = *completion->list;
+    *completion->list = completion;
 }
 
 #endif

@@ -207,9 +207,10 @@ static void sim_cancel(inter_transport *base, inter_request *request) {
     inter_completed(request->completion, WEFT_ERR_PROC_FAILED);
 }
 
-static int sim_arm(inter_transport *base) {
+static bool sim_arm(inter_transport *base, inter_bed *bed) {
     (void)base;
-    return -1;
+    *bed = (inter_bed){.descriptor = -1};
+    return true;
 }
 
 static void sim_close(inter_transport *base) {

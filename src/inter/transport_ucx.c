@@ -164,9 +164,10 @@ static void ucx_cancel(inter_transport *base, inter_request *request) {
         ucp_request_cancel(ucx_of(base)->worker, request->native);
 }
 
-static int ucx_arm(inter_transport *base) {
+static bool ucx_arm(inter_transport *base, inter_bed *bed) {
     ucx_transport *self = ucx_of(base);
-    return ucp_worker_arm(self->worker) == UCS_OK ? self->event_fd : -1;
+    *bed = (inter_bed){.descriptor = self->event_fd};
+    return ucp_worker_arm(self->worker) == UCS_OK;
 }
 
 static void wait_for(ucx_transport *self, ucs_status_ptr_t request) {

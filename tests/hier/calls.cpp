@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "calls.h"
+#include "affine.h"
 #include <algorithm>
 #include <vector>
 
@@ -26,37 +27,15 @@ Words contents(const Call &call, int from, int to, size_t words) {
     return made;
 }
 
-// An affine map x → a·x + b over 32-bit numbers, packed: doing one after the other does not commute.
-uint64_t after(uint64_t first, uint64_t then) {
-    uint32_t a = uint32_t(first >> 32), b = uint32_t(first), c = uint32_t(then >> 32), d = uint32_t(then);
-    return uint64_t(a * c) << 32 | uint32_t(b * c + d);
-}
-
-void affine(const void *in, void *inout, size_t count, const weft_datatype *) {
-    const uint64_t *left = static_cast<const uint64_t *>(in);
-    uint64_t *right = static_cast<uint64_t *>(inout);
-    for (size_t i = 0; i < count; i++)
-        right[i] = after(left[i], right[i]);
-}
-
-const weft_op *affine_op() {
-    static weft_op *op = [] {
-        weft_op *made = nullptr;
-        EXPECT_EQ(weft_op_create(affine, 0, &made), WEFT_SUCCESS);
-        return made;
-    }();
-    return op;
-}
-
 // Every third reduction is one that commutes.
 const weft_op *op_of(const Call &call) {
-    return call.id % 3 ? affine_op() : WEFT_SUM;
+    return call.id % 3 ? affine::op() : WEFT_SUM;
 }
 
 Words operand(const Call &call, int rank) {
     Words made = contents(call, rank, 0, call.words);
     for (uint64_t &word : made)
-        word |= 1ull << 32; // an odd factor loses nothing
+        word = affine::operand(word);
     return made;
 }
 
@@ -67,7 +46,7 @@ Words reduced(const Call &call, int ranks) {
     for (int rank = 1; rank < ranks; rank++) {
         Words next = operand(head, rank);
         for (size_t i = 0; i < result.size(); i++)
-            result[i] = op_of(call) == WEFT_SUM ? result[i] + next[i] : after(result[i], next[i]);
+            result[i] = op_of(call) == WEFT_SUM ? result[i] + next[i] : affine::after(result[i], next[i]);
     }
     result.resize(call.words);
     for (size_t i = period; i < call.words; i++)
@@ -155,8 +134,8 @@ bool Caller::perform(const Call &call) {
     case INTER_ALLTOALLV:
         alltoallv(call);
         break;
-    case INTER_COLLECTIVES:
-        break;
+    default:
+        ADD_FAILURE() << call << ": not of thread communicators";
     }
     return !::testing::Test::HasFailure();
 }

@@ -12,6 +12,11 @@ extern "C" {
 #include <weft/weft.h>
 }
 
+// What thread communicators have so far.
+inline constexpr inter_collective thread_collectives[] = {INTER_BARRIER,   INTER_BCAST,    INTER_REDUCE,
+                                                          INTER_ALLREDUCE, INTER_GATHER,   INTER_SCATTER,
+                                                          INTER_ALLGATHER, INTER_ALLTOALL, INTER_ALLTOALLV};
+
 // One call, alike for all ranks.
 struct Call {
     inter_collective kind;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "oracle_job.h"
+#include "directory_bootstrap.h"
 
 #include <atomic>
 #include <cstdio>
@@ -128,7 +129,10 @@ bool matches(const void *at, size_t bytes, uint64_t seed) {
 
 int main(int argc, char **argv) {
     ::testing::InitGoogleTest(&argc, argv);
-    if (weft_init(nullptr) != WEFT_SUCCESS) {
+    DirectoryBootstrap directory;
+    weft_options options{};
+    options.bootstrap = directory.get(); // most often none
+    if (weft_init(&options) != WEFT_SUCCESS) {
         fprintf(stderr, "%s\n", weft_last_error());
         return 1;
     }

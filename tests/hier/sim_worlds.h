@@ -71,7 +71,8 @@ class SimWorlds {
             config.slots = shape_.slots;
             ASSERT_LT(shape_.algorithm.size(), sizeof(config.algorithm));
             strcpy(config.algorithm, shape_.algorithm.c_str());
-            hier_card card{2, 2, 1, {0, -1, 0}};
+            hier_card card{};
+            card.cores = card.host_cores = 2;
             hier_world *world = nullptr;
             inter_transport *transport = shape_.threads.size() > 1 ? inter_sim_transport(sim_, rank) : nullptr;
             ASSERT_EQ(hier_world_create(&config, &card, nullptr, transport, &world), WEFT_SUCCESS) << weft_last_error();

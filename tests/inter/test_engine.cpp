@@ -30,23 +30,36 @@ void head_to_head(inter_schedule *schedule, const inter_view *view) {
 
 void nothing(inter_schedule *, const inter_view *) {}
 
-const inter_algorithm star_algorithm = {INTER_BCAST, "star", star, true};
-const inter_algorithm head_to_head_algorithm = {INTER_ALLGATHER, "head to head", head_to_head, true};
-const inter_algorithm nothing_algorithm = {INTER_BARRIER, "nothing", nothing, true};
+inter_algorithm made_of(inter_builder *build, const char *name) {
+    inter_algorithm algorithm{};
+    algorithm.build = build;
+    strncpy(algorithm.name, name, sizeof(algorithm.name) - 1);
+    return algorithm;
+}
+const inter_algorithm star_algorithm = made_of(star, "star");
+const inter_algorithm head_to_head_algorithm = made_of(head_to_head, "head to head");
+const inter_algorithm nothing_algorithm = made_of(nothing, "nothing");
 
-inter_view view_of(int rank, int size, size_t count) {
+inter_algorithm find(inter_collective collective, const char *name) {
+    inter_algorithm found{};
+    EXPECT_TRUE(inter_algorithm_find(collective, name, &found)) << name;
+    return found;
+}
+
+inter_view view_of(int rank, int size, size_t count, size_t element_bytes = 1) {
     inter_view view{};
+    view.collective = INTER_ALLGATHER;
+    view.element_bytes = element_bytes;
     view.rank = rank;
     view.size = size;
     view.count = count;
     return view;
 }
 
-inter_binding bytes_between(const void *send, void *recv, size_t element_bytes = 1) {
+inter_binding between(const void *send, void *recv) {
     inter_binding binding{};
     binding.send = send;
     binding.recv = recv;
-    binding.element_bytes = element_bytes;
     return binding;
 }
 
@@ -55,7 +68,7 @@ inter_binding bytes_between(const void *send, void *recv, size_t element_bytes =
 TEST(Engine, NothingToDoIsDoneAtOnce) {
     Job job(1, 0);
     inter_view view = view_of(0, 1, 1);
-    inter_binding binding = bytes_between(nullptr, nullptr);
+    inter_binding binding = between(nullptr, nullptr);
     ASSERT_EQ(job.start(0, nothing_algorithm, view, binding), WEFT_SUCCESS);
     EXPECT_TRUE(job.executions(0)[0].done);
     EXPECT_EQ(job.finished_calls(0), 1);
@@ -69,7 +82,7 @@ TEST(Engine, ADeadlockIsNoticed) {
         Job job(3, seed);
         char send[3] = {1, 2, 3}, recv[3] = {};
         for (int rank = 0; rank < 3; rank++)
-            job.start(rank, head_to_head_algorithm, view_of(rank, 3, 1), bytes_between(&send[rank], &recv[rank]));
+            job.start(rank, head_to_head_algorithm, view_of(rank, 3, 1), between(&send[rank], &recv[rank]));
         EXPECT_FALSE(job.finish());
         EXPECT_EQ(job.counts().waiting_messages, 3u);
         EXPECT_EQ(job.finished_calls(0), 0);
@@ -80,8 +93,8 @@ TEST(Engine, ElementsMayHaveAnyNumberOfBytes) {
     Job job(3, 5);
     char text[] = "abcdefghijkl", got[2][13] = {};
     for (int rank = 0; rank < 3; rank++)
-        job.start(rank, star_algorithm, view_of(rank, 3, 3),
-                  bytes_between(rank ? nullptr : text, rank ? got[rank - 1] : nullptr, 3));
+        job.start(rank, star_algorithm, view_of(rank, 3, 3, 3),
+                  between(rank ? nullptr : text, rank ? got[rank - 1] : nullptr));
     ASSERT_TRUE(job.finish());
     EXPECT_STREQ(got[0], text);
     EXPECT_STREQ(got[1], text);
@@ -89,16 +102,20 @@ TEST(Engine, ElementsMayHaveAnyNumberOfBytes) {
 
 // Same ranks, same schedules, started in opposite orders: contexts and sequences keep them apart.
 TEST(Engine, CollectivesUnderWayDoNotMix) {
-    const std::vector<inter_id> ids = {{0, 0}, {0, 1}, {1, 0}, {INTER_CONTEXTS - 1, 1}, {0, 0xffffffff}};
+    const std::vector<inter_id> ids = {{0, 0, false},
+                                       {0, 1, false},
+                                       {0, 1, true},
+                                       {1, 0, false},
+                                       {INTER_CONTEXTS - 1, 1, false},
+                                       {0, (1u << INTER_SEQUENCE_BITS) - 1, false}};
     for (uint64_t seed = 0; seed < 10; seed++) {
         Job job(2, seed);
         std::vector<int> sent(ids.size() * 2), got(ids.size() * 2);
         for (size_t i = 0; i < ids.size(); i++) {
             size_t other = ids.size() - 1 - i;
             sent[2 * i] = int(100 + i), sent[2 * i + 1] = int(200 + i);
-            job.start(0, star_algorithm, view_of(0, 2, 1), bytes_between(&sent[2 * i], nullptr, sizeof(int)), ids[i]);
-            job.start(1, star_algorithm, view_of(1, 2, 1), bytes_between(nullptr, &got[2 * other], sizeof(int)),
-                      ids[other]);
+            job.start(0, star_algorithm, view_of(0, 2, 1, sizeof(int)), between(&sent[2 * i], nullptr), ids[i]);
+            job.start(1, star_algorithm, view_of(1, 2, 1, sizeof(int)), between(nullptr, &got[2 * other]), ids[other]);
         }
         ASSERT_TRUE(job.finish());
         EXPECT_EQ(got, sent);
@@ -109,19 +126,61 @@ TEST(Engine, CollectivesUnderWayDoNotMix) {
 TEST(Engine, AnExecutionIsUsedAgainForALongerSchedule) {
     inter_sim *sim = nullptr;
     ASSERT_EQ(inter_sim_create(1, 0, &sim), WEFT_SUCCESS);
-    inter_engine engine{inter_sim_transport(sim, 0), nullptr, nullptr};
+    inter_engine engine{};
+    engine.transport = inter_sim_transport(sim, 0);
+    const inter_algorithm algorithm = find(INTER_ALLGATHER, "nbBKT");
     inter_execution execution{};
     for (uint64_t count = 0; count < 100; count += 7) {
         std::vector<uint64_t> send(count, count), recv(count, 0);
-        inter_view view = view_of(0, 1, count);
-        inter_binding binding = bytes_between(send.data(), recv.data(), sizeof(uint64_t));
-        const inter_algorithm *algorithm = inter_algorithm_find(INTER_ALLGATHER, "nbBKT");
-        ASSERT_EQ(inter_execution_start(&execution, &engine, {0, count}, algorithm, &view, &binding), WEFT_SUCCESS);
+        inter_view view = view_of(0, 1, count, sizeof(uint64_t));
+        inter_binding binding = between(send.data(), recv.data());
+        ASSERT_EQ(inter_execution_start(&execution, &engine, {0, count, false}, &algorithm, &view, &binding),
+                  WEFT_SUCCESS);
         EXPECT_TRUE(execution.done);
         EXPECT_EQ(recv, send);
     }
     inter_execution_free(&execution);
     inter_sim_destroy(sim);
+}
+
+// What is prepared for the same collective again is there already, and only then.
+TEST(Engine, AnExecutionKeepsItsScheduleForTheSameCollectiveOnly) {
+    static int built;
+    inter_algorithm algorithm = made_of(
+        [](inter_schedule *schedule, const inter_view *view) {
+            built++;
+            inter_schedule_temp(schedule, view->count);
+        },
+        "counts");
+    inter_algorithm issues_otherwise = algorithm, is_cut = algorithm;
+    issues_otherwise.issue = INTER_NB1;
+    is_cut.segment_bytes = 1;
+    inter_engine engine{}, other_engine{};
+    inter_execution execution{};
+    const size_t counts[] = {1, 1, 1, 1};
+    inter_view view = view_of(1, 3, 4), root = view, count = view, bytes = view, in_place = view, rank = view,
+               size = view, collective = view, arrays = view;
+    root.root = 2, count.count = 5, bytes.element_bytes = 2, in_place.in_place = true, rank.rank = 2, size.size = 4;
+    collective.collective = INTER_GATHER;
+    arrays.recv_counts = counts;
+    auto builds = [&](const inter_view &of, const inter_algorithm &by, inter_engine &on) {
+        int before = built;
+        EXPECT_EQ(inter_execution_prepare(&execution, &on, &by, &of), WEFT_SUCCESS);
+        return built != before;
+    };
+    EXPECT_TRUE(builds(view, algorithm, engine));
+    for (const inter_view *other : {&root, &count, &bytes, &in_place, &rank, &size, &collective}) {
+        EXPECT_FALSE(builds(view, algorithm, engine));
+        EXPECT_TRUE(builds(*other, algorithm, engine));
+        EXPECT_TRUE(builds(view, algorithm, engine));
+    }
+    EXPECT_TRUE(builds(view, issues_otherwise, engine));
+    EXPECT_TRUE(builds(view, is_cut, engine));
+    EXPECT_TRUE(builds(view, is_cut, other_engine));
+    EXPECT_TRUE(builds(arrays, is_cut, other_engine));
+    EXPECT_TRUE(builds(arrays, is_cut, other_engine)) << "their contents may have changed";
+    EXPECT_TRUE(builds(view, is_cut, other_engine));
+    inter_execution_free(&execution);
 }
 
 // Rank 1 wants fewer bytes than come, rank 2 more. Both go on to the second stage, which rank 0 waits for, and report it.
@@ -131,11 +190,11 @@ TEST(Engine, WrongLengthsAreReportedAndKeepNobodyWaiting) {
     const size_t wanted[] = {4, 2, 6};
     for (int rank = 0; rank < 3; rank++)
         job.start(rank, star_algorithm, view_of(rank, 3, wanted[rank]),
-                  bytes_between(rank ? nullptr : text, rank ? got[rank - 1] : nullptr));
+                  between(rank ? nullptr : text, rank ? got[rank - 1] : nullptr));
     EXPECT_TRUE(job.finish());
     EXPECT_EQ(job.finished_error(1), WEFT_ERR_TRUNCATE);
     EXPECT_EQ(job.finished_error(2), WEFT_ERR_MISMATCH);
-    EXPECT_EQ(job.executions(1)[0].completion.error, WEFT_ERR_TRUNCATE);
+    EXPECT_EQ(job.executions(1)[0].error, WEFT_ERR_TRUNCATE);
     EXPECT_STREQ(got[0], "abe.....");
     EXPECT_STREQ(got[1], "abcd..e.");
     EXPECT_EQ(job.counts().waiting_receives, 0u);
@@ -148,8 +207,8 @@ TEST(Engine, ADeadPeerEndsAllExecutions) {
     char bytes[16] = {};
     for (uint64_t sequence = 0; sequence < 2; sequence++)
         for (int rank = 0; rank < 2; rank++) /* rank 2 does not come */
-            job.start(rank, star_algorithm, view_of(rank, 3, 4), bytes_between(bytes, rank ? bytes + 8 : nullptr),
-                      {0, sequence});
+            job.start(rank, star_algorithm, view_of(rank, 3, 4), between(bytes, rank ? bytes + 8 : nullptr),
+                      {0, sequence, false});
     EXPECT_FALSE(job.finish());
     EXPECT_EQ(job.finished_calls(0), 0);
     job.engine(0).transport->failed_peer = 2;
@@ -168,7 +227,7 @@ TEST(Engine, AMessageThatCannotBeStartedIsAnError) {
     job.engine(0).transport->send = [](inter_transport *, int, uint64_t, const void *, size_t, inter_request *) {
         return int(WEFT_ERR_TRANSPORT);
     };
-    ASSERT_EQ(job.start(0, star_algorithm, view_of(0, 2, 4), bytes_between(bytes, nullptr)), WEFT_SUCCESS);
+    ASSERT_EQ(job.start(0, star_algorithm, view_of(0, 2, 4), between(bytes, nullptr)), WEFT_SUCCESS);
     EXPECT_TRUE(job.executions(0)[0].done);
     EXPECT_EQ(job.finished_calls(0), 1);
     EXPECT_EQ(job.finished_error(0), WEFT_ERR_TRANSPORT);
@@ -178,12 +237,12 @@ TEST(Engine, AMessageThatCannotBeStartedIsAnError) {
 TEST(Engine, TemporaryMemoryThatOverflowsIsRefused) {
     Job job(4, 0);
     int calls = 0;
-    inter_view view = view_of(1, 4, SIZE_MAX / 4);
-    const inter_algorithm *algorithm = inter_algorithm_find(INTER_ALLREDUCE, "nbBDE");
-    inter_binding binding = bytes_between(&calls, &calls, 8);
+    inter_view view = view_of(1, 4, SIZE_MAX / 4, 8);
+    view.collective = INTER_ALLREDUCE;
+    inter_binding binding = between(&calls, &calls);
     binding.type = WEFT_UINT64_T;
     binding.op = WEFT_SUM;
-    EXPECT_EQ(job.start(1, *algorithm, view, binding), WEFT_ERR_NOMEM);
+    EXPECT_EQ(job.start(1, find(INTER_ALLREDUCE, "nbBDE"), view, binding), WEFT_ERR_NOMEM);
     EXPECT_EQ(job.finished_calls(1), 0);
     EXPECT_EQ(job.counts().messages, 0u);
     EXPECT_NE(strstr(weft_last_error(), "allreduce nbBDE"), nullptr) << weft_last_error();

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines: tiny messages between processes of a host. The processes are played by this one, which maps its own segments again.
+// Lines: messages between processes of a host. The processes are played by this one, which maps its own segments again and
+// reads and writes its own memory as that of another process.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
 #include <gtest/gtest.h>
+#include <memory>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 extern "C" {
+#include <core/wait.h>
 #include <inter/lines.h>
 #include <inter/transport_sim.h>
 #include <weft/error.h>
@@ -29,7 +36,7 @@ class Lines : public ::testing::Test {
                     ASSERT_EQ(inter_lines_map(lines[rank], peer, &cards[peer]), WEFT_SUCCESS) << weft_last_error();
                 }
         for (int rank = 0; rank < local; rank++)
-            transport[rank] = inter_lines_transport(lines[rank], inter_sim_transport(sim, rank));
+            transport[rank] = inter_lines_transport(lines[rank], inter_sim_transport(sim, rank), pulls, wakes);
         transport[local] = inter_sim_transport(sim, local);
     }
     void TearDown() override {
@@ -44,6 +51,7 @@ class Lines : public ::testing::Test {
         for (inter_transport *of : transport)
             of->progress(of);
     }
+    bool pulls = true, wakes = false;
     inter_sim *sim = nullptr;
     inter_lines *lines[local] = {};
     inter_lines_card cards[local] = {};
@@ -70,19 +78,179 @@ struct Send {
     inter_request request{};
 };
 
+// Where long messages may not be copied from memory to memory.
+class LinesWithoutPulls : public Lines {
+  protected:
+    LinesWithoutPulls() {
+        pulls = false;
+    }
+};
+
+// Where processes sleep while they wait.
+class LinesThatWake : public Lines {
+  protected:
+    LinesThatWake() {
+        wakes = true;
+    }
+    // Waits as hier does, but sleeps so long that a wake-up that is lost is noticed.
+    void wait(int self, const inter_completion &completion) {
+        while (completion.pending) {
+            inter_bed bed;
+            if (transport[self]->progress(transport[self]) || !transport[self]->arm(transport[self], &bed))
+                continue;
+            ASSERT_NE(bed.word, nullptr);
+            auto began = std::chrono::steady_clock::now();
+            core_word_sleep(static_cast<uint32_t *>(bed.word), 1, 900000000);
+            if (std::chrono::steady_clock::now() - began > std::chrono::milliseconds(850))
+                overslept++;
+        }
+    }
+    std::atomic<int> overslept{0};
+};
+
+// Of each kind: in a line, through the ring, copied in one piece, by both, and in pieces.
+const std::vector<size_t> lengths = {0,    1,     39,    40,    41,     64,      100,    4096,
+                                     8191, 8192,  8193,  32767, 32768,  100000,  262145, (1 << 20) + 3,
+                                     63,   70000, 65536, 4,     500000, 2500000, 40960};
+
+std::string some_text(size_t bytes, size_t seed) {
+    std::mt19937_64 random{seed};
+    std::string text(bytes, 0);
+    for (size_t i = 0; i < bytes; i += 8) {
+        uint64_t word = random();
+        memcpy(&text[i], &word, std::min<size_t>(8, bytes - i));
+    }
+    return text;
+}
+
 } // namespace
 
 TEST_F(Lines, EveryLengthArrives) {
-    for (size_t bytes = 0; bytes <= INTER_LINE_BYTES; bytes++) {
-        std::string text(bytes, char('a' + bytes % 26));
+    for (bool early : {false, true})
+        for (size_t bytes : lengths) {
+            SCOPED_TRACE(bytes);
+            const std::string text = some_text(bytes, bytes);
+            Send sent;
+            std::unique_ptr<Receive> got;
+            if (!early)
+                got.reset(new Receive(transport[1], 0, tag_of_test, bytes));
+            ASSERT_EQ(send(0, 1, tag_of_test, text, &sent.request), WEFT_SUCCESS);
+            EXPECT_EQ(sent.completion.pending, size_t(bytes > INTER_EAGER_BYTES)) << "what is written is sent";
+            if (early) {
+                Receive other(transport[1], 0, tag_of_test + 1,
+                              1); // somebody looks at what has come, and puts it aside
+                transport[1]->progress(transport[1]);
+                transport[1]->cancel(transport[1], &other.request);
+                got.reset(new Receive(transport[1], 0, tag_of_test, bytes));
+            }
+            while (got->completion.pending || sent.completion.pending)
+                progress_all();
+            EXPECT_TRUE(got->text == text);
+            EXPECT_EQ(got->completion.error, WEFT_SUCCESS);
+            EXPECT_EQ(sent.completion.error, WEFT_SUCCESS);
+        }
+}
+
+TEST_F(LinesWithoutPulls, EveryLengthArrivesAllTheSame) {
+    for (size_t bytes : lengths) {
+        const std::string text = some_text(bytes, bytes);
         Send sent;
         Receive got(transport[1], 0, tag_of_test, bytes);
         ASSERT_EQ(send(0, 1, tag_of_test, text, &sent.request), WEFT_SUCCESS);
-        EXPECT_EQ(sent.completion.pending, 0u) << "a line is written at once";
-        while (got.completion.pending)
+        while (got.completion.pending || sent.completion.pending)
             progress_all();
-        EXPECT_EQ(got.text, text);
-        EXPECT_EQ(got.completion.error, WEFT_SUCCESS);
+        EXPECT_TRUE(got.text == text) << bytes;
+    }
+}
+
+// Two sides that wait for each other and sleep at once, with messages of all kinds: each sleep ends with a wake-up.
+TEST_F(LinesThatWake, NobodySleepsForEver) {
+    auto side = [&](int self) {
+        inter_transport *at = transport[self];
+        for (uint64_t i = 0; i < 3000; i++) {
+            const std::string out = some_text(i % 50 ? i % 100 : lengths[i % lengths.size()], i);
+            std::string in(out.size(), '.');
+            inter_completion sent{}, got{};
+            inter_request requests[2] = {};
+            requests[0].completion = &got, requests[1].completion = &sent;
+            // One side answers, so that both have to wait every time.
+            if (self == 0)
+                at->send(at, 1, tag_of_test, out.data(), out.size(), &requests[1]);
+            at->recv(at, 1 - self, tag_of_test, &in[0], in.size(), &requests[0]);
+            wait(self, got);
+            if (self == 1)
+                at->send(at, 0, tag_of_test, out.data(), out.size(), &requests[1]);
+            wait(self, sent);
+            ASSERT_TRUE(in == out) << i;
+        }
+    };
+    std::thread other(side, 1);
+    side(0);
+    other.join();
+    EXPECT_EQ(overslept, 0);
+}
+
+// Either side can do all of the copying: nobody needs the other to call.
+TEST_F(Lines, ALongMessageNeedsOneSideOnly) {
+    const std::string text = some_text(3000000, 1);
+    Send sent;
+    Receive got(transport[1], 0, tag_of_test, text.size());
+    ASSERT_EQ(send(0, 1, tag_of_test, text, &sent.request), WEFT_SUCCESS);
+    while (got.completion.pending)
+        transport[1]->progress(transport[1]);
+    EXPECT_TRUE(got.text == text);
+    EXPECT_EQ(sent.completion.pending, 1u) << "the sender has not looked";
+    transport[0]->progress(transport[0]);
+    EXPECT_EQ(sent.completion.pending, 0u);
+    Send again;
+    Receive next(transport[1], 0, tag_of_test, text.size());
+    ASSERT_EQ(send(0, 1, tag_of_test, text, &again.request), WEFT_SUCCESS);
+    transport[1]->progress(transport[1]); // sets it up, and copies one chunk
+    EXPECT_EQ(next.completion.pending, 1u);
+    while (again.completion.pending)
+        transport[0]->progress(transport[0]);
+    transport[1]->progress(transport[1]);
+    EXPECT_EQ(next.completion.pending, 0u);
+    EXPECT_TRUE(next.text == text);
+}
+
+// More long messages than may be copied at once, received in another order than sent.
+TEST_F(Lines, ManyOffersWaitTheirTurn) {
+    const size_t count = 3 * 8 + 1;
+    std::vector<std::string> texts;
+    std::vector<Send> sent(count);
+    for (size_t i = 0; i < count; i++)
+        texts.push_back(some_text(20000 + 1000 * i, i));
+    for (size_t i = 0; i < count; i++)
+        ASSERT_EQ(send(0, 1, tag_of_test + i, texts[i], &sent[i].request), WEFT_SUCCESS);
+    std::vector<std::unique_ptr<Receive>> got(count);
+    for (size_t i = count; i-- > 0;)
+        got[i].reset(new Receive(transport[1], 0, tag_of_test + i, texts[i].size()));
+    for (int round = 0; round < 10000; round++)
+        progress_all();
+    for (size_t i = 0; i < count; i++) {
+        EXPECT_EQ(got[i]->completion.pending, 0u);
+        EXPECT_EQ(sent[i].completion.pending, 0u);
+        EXPECT_TRUE(got[i]->text == texts[i]) << i;
+    }
+}
+
+// The ring is used up and used again, in pieces of all sizes.
+TEST_F(Lines, TheRingGoesRound) {
+    std::mt19937 random{5};
+    for (int round = 0; round < 500; round++) {
+        std::vector<std::string> texts;
+        std::vector<Send> sent(1 + random() % 12);
+        for (size_t i = 0; i < sent.size(); i++)
+            texts.push_back(some_text(random() % (INTER_EAGER_BYTES + 1), random()));
+        for (size_t i = 0; i < sent.size(); i++)
+            ASSERT_EQ(send(0, 1, tag_of_test, texts[i], &sent[i].request), WEFT_SUCCESS);
+        for (size_t i = 0; i < sent.size(); i++) {
+            Receive got(transport[1], 0, tag_of_test, texts[i].size());
+            while (got.completion.pending)
+                progress_all();
+            ASSERT_TRUE(got.text == texts[i]) << round << ", " << i;
+        }
     }
 }
 
@@ -99,19 +267,22 @@ TEST_F(Lines, EarlyMessagesWaitForTheirReceive) {
     }
 }
 
-// More messages than a lane has lines: they wait, arrive in order, and their buffers are the senders' again at once.
+// More messages than a lane has lines: they wait, and arrive in order.
 TEST_F(Lines, AFullLaneHoldsBack) {
     const int count = 50;
     std::vector<Send> sent(count);
+    std::vector<std::string> texts;
     for (int i = 0; i < count; i++)
-        ASSERT_EQ(send(0, 1, tag_of_test, std::to_string(100 + i), &sent[size_t(i)].request), WEFT_SUCCESS);
+        texts.push_back(std::to_string(100 + i));
+    for (size_t i = 0; i < sent.size(); i++)
+        ASSERT_EQ(send(0, 1, tag_of_test, texts[i], &sent[i].request), WEFT_SUCCESS);
     EXPECT_EQ(sent[0].completion.pending, 0u);
     EXPECT_EQ(sent[size_t(count) - 1].completion.pending, 1u);
     for (int i = 0; i < count; i++) {
         Receive got(transport[1], 0, tag_of_test, 3);
         while (got.completion.pending)
             progress_all();
-        EXPECT_EQ(got.text, std::to_string(100 + i));
+        EXPECT_EQ(got.text, texts[size_t(i)]);
     }
     progress_all();
     for (const Send &one : sent)
@@ -128,6 +299,45 @@ TEST_F(Lines, WrongLengthsAreErrors) {
         EXPECT_EQ(posted.completion.error, expected < 4 ? WEFT_ERR_TRUNCATE : WEFT_ERR_MISMATCH);
         EXPECT_EQ(posted.text, expected < 4 ? "ab" : "abcd..");
     }
+}
+
+TEST_F(Lines, WrongLengthsOfLongMessagesAreErrors) {
+    for (size_t bytes : {30, 5000, 100000})
+        for (size_t expected : {20, 4000, 50000, 200000}) {
+            SCOPED_TRACE(std::to_string(bytes) + " for " + std::to_string(expected));
+            const std::string text = some_text(bytes, 3);
+            Send sent;
+            Receive got(transport[1], 0, tag_of_test, expected);
+            ASSERT_EQ(send(0, 1, tag_of_test, text, &sent.request), WEFT_SUCCESS);
+            while (got.completion.pending || sent.completion.pending)
+                progress_all();
+            EXPECT_EQ(got.completion.error, bytes > expected ? WEFT_ERR_TRUNCATE : WEFT_ERR_MISMATCH);
+            EXPECT_EQ(sent.completion.error, WEFT_SUCCESS) << "it is the receiver's mistake";
+            size_t both = std::min(bytes, expected);
+            EXPECT_TRUE(got.text.compare(0, both, text, 0, both) == 0);
+            EXPECT_EQ(got.text.find_first_not_of('.', both), std::string::npos) << "nothing else is written";
+        }
+}
+
+TEST_F(Lines, OffersCanBeTakenBack) {
+    const std::string text = some_text(100000, 9);
+    Send offered;
+    ASSERT_EQ(send(0, 1, tag_of_test, text, &offered.request), WEFT_SUCCESS);
+    transport[0]->cancel(transport[0], &offered.request);
+    EXPECT_EQ(offered.completion.pending, 0u);
+    EXPECT_EQ(offered.completion.error, WEFT_ERR_PROC_FAILED);
+    // Once the copy has begun it is finished instead.
+    Send sent;
+    Receive got(transport[2], 0, tag_of_test, 3000000);
+    const std::string longer = some_text(3000000, 9);
+    ASSERT_EQ(send(0, 2, tag_of_test, longer, &sent.request), WEFT_SUCCESS);
+    transport[2]->progress(transport[2]);
+    transport[2]->cancel(transport[2], &got.request);
+    transport[0]->cancel(transport[0], &sent.request);
+    EXPECT_EQ(got.completion.pending, 1u);
+    while (got.completion.pending || sent.completion.pending)
+        progress_all();
+    EXPECT_TRUE(got.text == longer);
 }
 
 TEST_F(Lines, OtherHostsAreReachedThroughTheInnerTransport) {
@@ -148,8 +358,9 @@ TEST_F(Lines, ReceivesAndWaitingSendsCanBeTakenBack) {
     EXPECT_EQ(never.completion.pending, 0u);
     EXPECT_EQ(never.completion.error, WEFT_ERR_PROC_FAILED);
     std::vector<Send> sent(20);
+    const std::string text = "x";
     for (Send &one : sent)
-        send(0, 1, tag_of_test, "x", &one.request);
+        send(0, 1, tag_of_test, text, &one.request);
     transport[0]->cancel(transport[0], &sent.back().request);
     EXPECT_EQ(sent.back().completion.pending, 0u);
     for (size_t i = 0; i + 1 < sent.size(); i++) {
@@ -165,7 +376,8 @@ TEST_F(Lines, ReceivesAndWaitingSendsCanBeTakenBack) {
 
 TEST_F(Lines, NobodySleepsWhileALineIsAwaited) {
     Receive got(transport[1], 0, tag_of_test, 1);
-    EXPECT_EQ(transport[1]->arm(transport[1]), -1);
+    inter_bed bed;
+    EXPECT_FALSE(transport[1]->arm(transport[1], &bed));
     transport[1]->cancel(transport[1], &got.request);
 }
 
@@ -177,15 +389,47 @@ TEST(LinesCard, SegmentsThatAreNotTheRightOnesAreRefused) {
     forged.cookie++;
     EXPECT_EQ(inter_lines_map(lines, 1, &forged), WEFT_ERR_TRANSPORT);
     EXPECT_EQ(inter_lines_map(lines, 1, &smaller), WEFT_ERR_TRANSPORT) << "another size";
-    forged = {other.pid, -1, other.cookie};
+    forged = other;
+    forged.descriptor = -1;
     EXPECT_EQ(inter_lines_map(lines, 1, &forged), WEFT_ERR_TRANSPORT);
-    forged = {1 << 30, 3, other.cookie};
+    forged = other;
+    forged.pid = 1 << 30;
     EXPECT_EQ(inter_lines_map(lines, 1, &forged), WEFT_ERR_TRANSPORT);
     EXPECT_NE(std::string(weft_last_error()).find("rank 0"), std::string::npos);
     inter_lines_free(lines);
     inter_lines_free(wrong);
     inter_lines_free(small);
     inter_lines_free(nullptr);
+}
+
+// The same with messages of all lengths, several at a time.
+TEST_F(Lines, TwoSidesExchangeMessagesOfAllLengths) {
+    const uint64_t rounds = 300, at_once = 4;
+    auto length = [](uint64_t i) { return lengths[i * 7 % lengths.size()]; };
+    auto side = [&](int self) {
+        inter_transport *at = transport[self];
+        for (uint64_t i = 0; i < rounds; i++) {
+            inter_completion completion{};
+            inter_request requests[2 * at_once] = {};
+            std::string out[at_once], in[at_once];
+            for (uint64_t k = 0; k < at_once; k++) {
+                requests[k].completion = requests[at_once + k].completion = &completion;
+                out[k] = some_text(length(i + k), i * 100 + k * 10 + uint64_t(self));
+                in[k].resize(out[k].size());
+                at->recv(at, 1 - self, tag_of_test + k, &in[k][0], in[k].size(), &requests[k]);
+            }
+            for (uint64_t k = at_once; k-- > 0;)
+                at->send(at, 1 - self, tag_of_test + k, out[k].data(), out[k].size(), &requests[at_once + k]);
+            while (completion.pending)
+                if (!at->progress(at))
+                    std::this_thread::yield();
+            for (uint64_t k = 0; k < at_once; k++)
+                ASSERT_TRUE(in[k] == some_text(in[k].size(), i * 100 + k * 10 + uint64_t(1 - self))) << i << ", " << k;
+        }
+    };
+    std::thread other(side, 1);
+    side(0);
+    other.join();
 }
 
 // Two threads stand for two processes and exchange numbers, with delays, both ahead of each other by turns.

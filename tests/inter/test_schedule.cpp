@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The schedule as a container: what is added comes out in order, stages are cut where there is something to cut, memory is
-// kept for the next one.
+// The schedule as a container: what is added comes out in order, stages and strands are cut where there is something to
+// cut, places are moved, memory is kept for the next one. And what inter_build() makes around an algorithm's own schedule.
 #include <gtest/gtest.h>
 extern "C" {
 #include <inter/algorithm.h>
@@ -9,6 +9,9 @@ extern "C" {
 
 class Schedule : public ::testing::Test {
   protected:
+    void SetUp() override {
+        inter_schedule_clear(&schedule);
+    }
     void TearDown() override {
         inter_schedule_free(&schedule);
         EXPECT_EQ(schedule.steps, nullptr);
@@ -82,6 +85,64 @@ TEST_F(Schedule, GrowsAndIsUsedAgain) {
     EXPECT_EQ(schedule.steps[0].stage, 0u);
 }
 
+// Only the stage that is ended is marked, and a strand's stages begin at 0.
+TEST_F(Schedule, StagesMayBeIndependentAndStrandsBeginAnew) {
+    auto send = [this] { inter_schedule_send(&schedule, 1, inter_at(INTER_SEND, 0), 1); };
+    inter_schedule_next_stage_independent(&schedule); // nothing to mark
+    send();
+    inter_schedule_next_stage(&schedule);
+    send();
+    send();
+    inter_schedule_next_stage_independent(&schedule);
+    inter_schedule_next_stage_independent(&schedule);
+    send();
+    inter_schedule_next_strand(&schedule);
+    send();
+    inter_schedule_next_stage(&schedule);
+    send();
+    const bool independent[] = {false, true, true, false, false, false};
+    const unsigned stages[] = {0, 1, 1, 2, 0, 1}, strands[] = {0, 0, 0, 0, 1, 1};
+    ASSERT_EQ(schedule.count, 6u);
+    for (int i = 0; i < 6; i++) {
+        EXPECT_EQ(schedule.steps[i].independent, independent[i]) << i;
+        EXPECT_EQ(schedule.steps[i].stage, stages[i]) << i;
+        EXPECT_EQ(schedule.steps[i].strand, strands[i]) << i;
+    }
+    inter_schedule_clear(&schedule);
+    send();
+    EXPECT_TRUE(schedule.steps[0].strand == 0 && schedule.steps[0].stage == 0 && !schedule.steps[0].independent);
+}
+
+TEST_F(Schedule, MovedBuffersLieElsewhereUntilTheyAreRestored) {
+    auto send = [this](inter_buffer buffer, size_t offset) {
+        inter_schedule_send(&schedule, 1, inter_at(buffer, offset), 1);
+        return schedule.steps[schedule.count - 1].left;
+    };
+    inter_frame outer = inter_schedule_move(&schedule, INTER_SEND, inter_at(INTER_RECV, 10));
+    inter_place place = send(INTER_SEND, 3);
+    EXPECT_TRUE(place.buffer == INTER_RECV && place.offset == 13);
+    place = send(INTER_RECV, 3);
+    EXPECT_TRUE(place.buffer == INTER_RECV && place.offset == 3) << "only what was moved has moved";
+    inter_frame inner = inter_schedule_move(&schedule, INTER_SEND, inter_at(INTER_SEND, 5));
+    place = send(INTER_SEND, 1);
+    EXPECT_TRUE(place.buffer == INTER_RECV && place.offset == 16) << "moves are relative to what a name meant before";
+    inter_schedule_restore(&schedule, inner);
+    place = send(INTER_SEND, 1);
+    EXPECT_TRUE(place.buffer == INTER_RECV && place.offset == 11);
+    inter_schedule_restore(&schedule, outer);
+    place = send(INTER_SEND, 1);
+    EXPECT_TRUE(place.buffer == INTER_SEND && place.offset == 1);
+    inter_schedule_move(&schedule, INTER_RECV, inter_at(INTER_TEMP, 7));
+    inter_schedule_reduce(&schedule, inter_at(INTER_SEND, 1), inter_at(INTER_RECV, 2), inter_at(INTER_RECV, 3), 1);
+    const inter_step &reduce = schedule.steps[schedule.count - 1];
+    EXPECT_TRUE(reduce.left.buffer == INTER_SEND && reduce.left.offset == 1);
+    EXPECT_TRUE(reduce.right.buffer == INTER_TEMP && reduce.right.offset == 9);
+    EXPECT_TRUE(reduce.out.buffer == INTER_TEMP && reduce.out.offset == 10);
+    inter_schedule_clear(&schedule);
+    place = send(INTER_RECV, 4);
+    EXPECT_TRUE(place.buffer == INTER_RECV && place.offset == 4) << "a cleared schedule has moved nothing";
+}
+
 TEST(View, BlocksArePackedOrWhereTheOffsetsSay) {
     const size_t offsets[] = {0, 3, 3, 10};
     inter_view even{}, uneven{};
@@ -93,4 +154,29 @@ TEST(View, BlocksArePackedOrWhereTheOffsetsSay) {
     EXPECT_EQ(inter_block_offset(&uneven, 2), 3u);
     EXPECT_EQ(inter_blocks_count(&uneven, 1, 1), 0u);
     EXPECT_EQ(inter_blocks_count(&uneven, 0, 2), 10u);
+}
+
+// 11 elements in 4 blocks: 3, 3, 3, 2.
+TEST(View, ACutVectorsFirstBlocksAreLonger) {
+    inter_view cut{};
+    cut.size = 4;
+    cut.cut = true;
+    for (size_t count = 0; count < 40; count++) {
+        cut.count = count;
+        EXPECT_EQ(inter_block_offset(&cut, 0), 0u);
+        EXPECT_EQ(inter_block_offset(&cut, 4), count);
+        for (int block = 0; block < 4; block++)
+            EXPECT_EQ(inter_block_count(&cut, block), (count + 3 - size_t(block)) / 4) << count;
+    }
+}
+
+TEST(View, SingleBlocksLieWhereTheDisplacementsSay) {
+    const size_t displs[] = {9, 2, 5};
+    inter_view view{};
+    view.size = 3;
+    view.count = 2;
+    EXPECT_EQ(inter_block_place(&view, 1), 2u);
+    view.displs = displs;
+    EXPECT_EQ(inter_block_place(&view, 0), 9u);
+    EXPECT_EQ(inter_block_offset(&view, 0), 0u) << "packed offsets are what they were";
 }

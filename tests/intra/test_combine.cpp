@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Slices cut exactly, and reductions over a meeting's operands are right in order, in place and at the edges of pieces.
+#include "affine.h"
 #include <cstring>
 #include <gtest/gtest.h>
 #include <stdatomic.h>
@@ -13,24 +14,10 @@ namespace {
 
 using Words = std::vector<uint64_t>;
 
-// Doing one affine map x → a·x + b (32-bit numbers, packed) after the other: associative, does not commute.
-uint64_t after(uint64_t first, uint64_t then) {
-    uint32_t a = uint32_t(first >> 32), b = uint32_t(first), c = uint32_t(then >> 32), d = uint32_t(then);
-    return uint64_t(a * c) << 32 | uint32_t(b * c + d);
-}
-
-void affine(const void *in, void *inout, size_t count, const weft_datatype *) {
-    const uint64_t *left = static_cast<const uint64_t *>(in);
-    uint64_t *right = static_cast<uint64_t *>(inout);
-    for (size_t i = 0; i < count; i++)
-        right[i] = after(left[i], right[i]);
-}
-
 // A team whose threads are all played by the test, in a meeting where all have shown their operands.
 class Combine : public ::testing::TestWithParam<int> {
   protected:
     void SetUp() override {
-        ASSERT_EQ(weft_op_create(affine, 0, &op), WEFT_SUCCESS);
         ASSERT_EQ(intra_team_create(T, 4, core_waiting_resolve(WEFT_WAIT_AUTO, true), &team), WEFT_SUCCESS);
         meetings.resize(size_t(T));
         for (int thread = 0; thread < T; thread++)
@@ -38,13 +25,12 @@ class Combine : public ::testing::TestWithParam<int> {
     }
     void TearDown() override {
         intra_team_free(team);
-        weft_op_free(&op);
     }
     void fill(size_t words) {
         operands.assign(size_t(T), Words(words));
         for (size_t thread = 0; thread < operands.size(); thread++)
             for (size_t i = 0; i < words; i++)
-                operands[thread][i] = (thread * 1000003 + i * 7919) << 1 | 1ull << 32;
+                operands[thread][i] = affine::operand((thread * 1000003 + i * 7919) << 1);
     }
     void offer() {
         for (size_t thread = 0; thread < operands.size(); thread++)
@@ -58,11 +44,11 @@ class Combine : public ::testing::TestWithParam<int> {
         Words result = operands[0];
         for (size_t thread = 1; thread < operands.size(); thread++)
             for (size_t i = 0; i < result.size(); i++)
-                result[i] = after(result[i], operands[thread][i]);
+                result[i] = affine::after(result[i], operands[thread][i]);
         return result;
     }
     const int T = GetParam();
-    weft_op *op = nullptr;
+    const weft_op *op = affine::op();
     intra_team *team = nullptr;
     std::vector<intra_meeting> meetings;
     std::vector<Words> operands;

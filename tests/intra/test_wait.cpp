@@ -140,7 +140,7 @@ TEST(Idle, IsCalledUntilTheFlagIsThere) {
             [](void *argument, bool tired) {
                 Driver *self = static_cast<Driver *>(argument);
                 self->tired_calls += tired;
-                if (++self->calls == 300 || self->tired_calls == 5)
+                if (++self->calls == 5000 || self->tired_calls == 5)
                     core_flag_publish(&self->flag, 1, &self->waiting);
                 return CORE_IDLE_NOTHING;
             },

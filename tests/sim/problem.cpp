@@ -1,269 +1,252 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "problem.h"
 #include <algorithm>
-#include <weft/error.h>
 
 namespace sim {
 
 namespace {
 
 constexpr size_t guards = 2;
-constexpr uint64_t guard = 0xdeadbeefdeadbeef, junk = 0x5a5a5a5a5a5a5a5a;
-
-// Word `index` of what `from` sends to `to`: different for all (splitmix64's finaliser).
-uint64_t word(int from, int to, size_t index) {
-    uint64_t x = uint64_t(from) << 40 ^ uint64_t(to) << 20 ^ index;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-    x = (x ^ x >> 27) * 0x94d049bb133111eb;
-    return x ^ x >> 31;
-}
-
-void affine(const void *in, void *inout, size_t count, const weft_datatype *) {
-    const uint64_t *left = static_cast<const uint64_t *>(in);
-    uint64_t *right = static_cast<uint64_t *>(inout);
-    for (size_t i = 0; i < count; i++)
-        right[i] = after(left[i], right[i]);
-}
+constexpr word guard = 0xdeadbeef, junk = 0x5a5a5a5a; // no symbols
 
 } // namespace
 
-size_t units_from_to(int from, int to) {
-    return size_t(from * 3 + to * 5) % 4;
+// Of alltoallv: how many units `from` sends to `to`, some of them none. In place both ways must be equal.
+size_t Problem::units(int from, int to) const {
+    return size_t(shape_.in_place ? (from + to) * 3 + 1 : from * 3 + to * 5) % 4;
 }
 
-uint64_t after(uint64_t first, uint64_t then) {
-    uint32_t a = uint32_t(first >> 32), b = uint32_t(first), c = uint32_t(then >> 32), d = uint32_t(then);
-    return uint64_t(a * c) << 32 | uint32_t(b * c + d);
-}
-
-const weft_op *affine_op() {
-    static weft_op *op = [] {
-        weft_op *made = nullptr;
-        EXPECT_EQ(weft_op_create(affine, 0, &made), WEFT_SUCCESS);
-        return made;
-    }();
-    return op;
-}
-
-std::ostream &operator<<(std::ostream &out, const Shape &shape) {
-    return out << "p = " << shape.size << ", root " << shape.root << ", " << shape.count << " words"
-               << (shape.uneven ? ", uneven" : "") << (shape.in_place ? ", in place" : "");
-}
-
-bool has_root(inter_collective collective) {
-    return collective == INTER_BCAST || collective == INTER_REDUCE || collective == INTER_GATHER ||
-           collective == INTER_SCATTER;
-}
-
-bool has_blocks(inter_collective collective) {
-    return collective == INTER_GATHER || collective == INTER_SCATTER || collective == INTER_ALLGATHER;
-}
-
-bool has_in_place(inter_collective collective) {
-    return has_blocks(collective) || collective == INTER_REDUCE || collective == INTER_ALLREDUCE;
-}
-
-uint64_t *Problem::data(std::vector<uint64_t> &words) {
-    return words.empty() ? nullptr : words.data() + guards;
-}
-
-void Problem::make(Buffer &buffer, size_t words, uint64_t filling) {
-    buffer.now.assign(words + 2 * guards, guard);
-    std::fill_n(data(buffer.now), words, filling);
-    buffer.expected = buffer.now;
-}
-
-Problem::Problem(inter_collective collective, const Shape &shape) : shape_(shape), ranks_(size_t(shape.size)) {
+Problem::Problem(inter_collective collective, const Shape &shape)
+    : collective_(collective), shape_(shape), ranks_(size_t(shape.size)) {
+    shape_.root = is(INTER_ROOTED) ? shape.root : 0;
+    shape_.uneven = shape.uneven && is(with_counts);
+    shape_.in_place = shape.in_place && is(with_in_place);
+    shape_.spread = shape.spread && is(with_displs);
+    shape_.alone = shape.alone && is(INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV));
+    shape_.count = is(INTER_BIT(INTER_BARRIER)) ? 0 : shape.count;
+    if (is(with_blocks))
+        make_blocks();
+    if (shape_.commuting) {
+        totals_.assign(is(INTER_REDUCE_SCATTERS) ? whole_words_ : shape_.count, 0);
+        for (size_t i = 0; i < totals_.size(); i++)
+            for (int rank = 0; rank < shape_.size; rank++)
+                totals_[i] += commuting(rank, i);
+    }
     for (int rank = 0; rank < shape_.size; rank++) {
         Rank &self = ranks_[size_t(rank)];
+        self.view.collective = collective;
         self.view.rank = rank;
         self.view.size = shape_.size;
-        self.view.root = has_root(collective) ? shape_.root : 0;
-        self.view.count = shape_.count;
-        self.binding.element_bytes = sizeof(uint64_t);
-    }
-    if (has_blocks(collective))
-        make_offsets();
-    switch (collective) {
-    case INTER_BCAST:
-        make_bcast();
-        break;
-    case INTER_REDUCE:
-    case INTER_ALLREDUCE:
-        make_reduction(collective == INTER_ALLREDUCE);
-        break;
-    case INTER_GATHER:
-    case INTER_ALLGATHER:
-        make_gather(collective == INTER_ALLGATHER);
-        break;
-    case INTER_SCATTER:
-        make_scatter();
-        break;
-    case INTER_ALLTOALL:
-        make_alltoall();
-        break;
-    case INTER_ALLTOALLV:
-        make_alltoallv();
-        break;
-    case INTER_BARRIER:
-    case INTER_COLLECTIVES:
-        break;
+        self.view.root = shape_.root;
+        self.view.count = is(with_blocks) ? block_count(rank) : shape_.count;
+        self.view.element_bytes = sizeof(word);
+        bool both = has_operand(rank) && has_result(rank);
+        self.view.in_place = shape_.in_place && both && is(INTER_ALLTOALLS | INTER_REDUCTIONS);
+        bool knows_all = !shape_.alone || rank == shape_.root;
+        self.view.offsets = shape_.uneven && is(with_blocks) && knows_all ? offsets_.data() : nullptr;
+        bool lies_spread = shape_.spread && (rank == shape_.root || !is(INTER_ROOTED));
+        self.view.displs = lies_spread ? displs_.data() : nullptr;
+        if (is(INTER_BIT(INTER_ALLTOALLV) | INTER_BIT(INTER_ALLTOALLW)))
+            make_alltoallv(self);
+        lay_out(self);
+        fill(self, self.memory, false);
     }
 }
 
-void Problem::bind(Rank &rank) {
-    rank.binding.send = data(rank.send.now);
-    rank.binding.recv = data(rank.recv.now);
-}
-
-void Problem::make_bcast() {
-    for (Rank &self : ranks_) {
-        make(self.recv, shape_.count, junk);
-        for (size_t i = 0; i < shape_.count; i++)
-            data(self.recv.expected)[i] = word(shape_.root, 0, i);
-        if (self.view.rank == shape_.root)
-            self.recv.now = self.recv.expected;
-        bind(self);
-    }
-}
-
-void Problem::make_reduction(bool everywhere) {
-    std::vector<uint64_t> result(shape_.count);
-    for (Rank &self : ranks_) {
-        make(self.send, shape_.count, 0);
-        for (size_t i = 0; i < shape_.count; i++) {
-            uint64_t operand = word(self.view.rank, 0, i) | 1ull << 32; // an odd factor loses nothing
-            data(self.send.now)[i] = data(self.send.expected)[i] = operand;
-            result[i] = self.view.rank ? after(result[i], operand) : operand;
-        }
-    }
-    for (Rank &self : ranks_) {
-        self.binding.type = WEFT_UINT64_T;
-        self.binding.op = affine_op();
-        bool here = everywhere || self.view.rank == shape_.root;
-        if (here) {
-            make(self.recv, shape_.count, junk);
-            std::copy(result.begin(), result.end(), data(self.recv.expected));
-        }
-        if (here && shape_.in_place) {
-            self.recv.now = self.send.now;
-            self.send = Buffer();
-        }
-        bind(self);
-        if (here && shape_.in_place)
-            self.binding.send = self.binding.recv;
-    }
-}
-
-void Problem::make_offsets() {
+void Problem::make_blocks() {
     offsets_.assign(1, 0);
     for (int rank = 0; rank < shape_.size; rank++)
         offsets_.push_back(offsets_.back() + shape_.count * (shape_.uneven ? size_t(rank * 5 + 3) % 4 : 1));
-    for (Rank &self : ranks_)
-        self.view.offsets = shape_.uneven ? offsets_.data() : nullptr;
-}
-
-void Problem::make_gather(bool everywhere) {
-    for (Rank &self : ranks_) {
-        size_t rank = size_t(self.view.rank), begin = offsets_[rank], words = offsets_[rank + 1] - begin;
-        bool here = everywhere || self.view.rank == shape_.root, in_place = here && shape_.in_place;
-        if (!in_place) {
-            make(self.send, words, 0);
-            for (size_t i = 0; i < words; i++)
-                data(self.send.now)[i] = data(self.send.expected)[i] = word(self.view.rank, 0, i);
-        }
-        if (here) {
-            make(self.recv, offsets_.back(), junk);
-            for (int from = 0; from < shape_.size; from++)
-                for (size_t i = offsets_[size_t(from)]; i < offsets_[size_t(from) + 1]; i++)
-                    data(self.recv.expected)[i] = word(from, 0, i - offsets_[size_t(from)]);
-        }
-        if (in_place)
-            std::copy_n(data(self.recv.expected) + begin, words, data(self.recv.now) + begin);
-        bind(self);
-        if (in_place)
-            self.binding.send = data(self.recv.now) + begin;
+    whole_words_ = offsets_.back();
+    if (!shape_.spread)
+        return;
+    displs_.resize(size_t(shape_.size));
+    whole_words_ = 1;
+    for (int rank = shape_.size - 1; rank >= 0; rank--) { // in falling order, a word that nobody touches between them
+        displs_[size_t(rank)] = whole_words_;
+        whole_words_ += block_count(rank) + 1;
     }
 }
 
-void Problem::make_scatter() {
-    for (Rank &self : ranks_) {
-        size_t rank = size_t(self.view.rank), begin = offsets_[rank], words = offsets_[rank + 1] - begin;
-        bool root = self.view.rank == shape_.root, in_place = root && shape_.in_place;
-        if (root) {
-            make(self.send, offsets_.back(), 0);
-            for (size_t i = 0; i < offsets_.back(); i++)
-                data(self.send.now)[i] = data(self.send.expected)[i] = word(shape_.root, 0, i);
-        }
-        if (!in_place) {
-            make(self.recv, words, junk);
-            for (size_t i = 0; i < words; i++)
-                data(self.recv.expected)[i] = word(shape_.root, 0, begin + i);
-        }
-        bind(self);
-        if (in_place)
-            self.binding.recv = data(self.send.now) + begin;
+// Send blocks lie in falling, receive blocks in rising order of the peers, a word that nobody touches between them.
+void Problem::make_alltoallv(Rank &self) {
+    size_t ranks = size_t(shape_.size), send_words = 0, recv_words = 0;
+    self.send_counts.resize(ranks), self.recv_counts.resize(ranks);
+    self.send_offsets.resize(ranks), self.recv_offsets.resize(ranks);
+    for (int peer = 0; peer < shape_.size; peer++) {
+        self.send_counts[size_t(peer)] = shape_.count * (shape_.uneven ? units(self.view.rank, peer) : 1);
+        self.recv_counts[size_t(peer)] = shape_.count * (shape_.uneven ? units(peer, self.view.rank) : 1);
+        self.recv_offsets[size_t(peer)] = recv_words;
+        recv_words += self.recv_counts[size_t(peer)] + 1;
     }
-}
-
-void Problem::make_alltoall() {
-    size_t ranks = size_t(shape_.size);
-    for (Rank &self : ranks_) {
-        make(self.send, ranks * shape_.count, 0);
-        make(self.recv, ranks * shape_.count, junk);
-        for (int peer = 0; peer < shape_.size; peer++)
-            for (size_t i = 0; i < shape_.count; i++) {
-                size_t at = size_t(peer) * shape_.count + i;
-                data(self.send.now)[at] = data(self.send.expected)[at] = word(self.view.rank, peer, i);
-                data(self.recv.expected)[at] = word(peer, self.view.rank, i);
-            }
-        bind(self);
-    }
-}
-
-// Send blocks lie in falling, receive blocks in rising order of the peers, with a word between them that nobody touches.
-void Problem::make_alltoallv() {
-    size_t ranks = size_t(shape_.size);
-    for (Rank &self : ranks_) {
-        int rank = self.view.rank;
-        self.send_counts.resize(ranks), self.recv_counts.resize(ranks);
-        self.send_offsets.resize(ranks), self.recv_offsets.resize(ranks);
-        size_t send_words = 0, recv_words = 0;
-        for (int peer = 0; peer < shape_.size; peer++) {
-            self.send_counts[size_t(peer)] = shape_.count * units_from_to(rank, peer);
-            self.recv_counts[size_t(peer)] = shape_.count * units_from_to(peer, rank);
-            self.recv_offsets[size_t(peer)] = recv_words;
-            recv_words += self.recv_counts[size_t(peer)] + 1;
-        }
-        for (size_t peer = ranks; peer-- > 0; send_words += self.send_counts[peer] + 1)
-            self.send_offsets[peer] = send_words;
-        make(self.send, send_words, guard);
-        make(self.recv, recv_words, junk);
-        for (int peer = 0; peer < shape_.size; peer++) {
-            for (size_t i = 0; i < self.send_counts[size_t(peer)]; i++)
-                data(self.send.now)[self.send_offsets[size_t(peer)] + i] = word(rank, peer, i);
-            for (size_t i = 0; i < self.recv_counts[size_t(peer)]; i++)
-                data(self.recv.expected)[self.recv_offsets[size_t(peer)] + i] = word(peer, rank, i);
-        }
-        self.send.expected = self.send.now;
+    for (size_t peer = ranks; peer-- > 0; send_words += self.send_counts[peer] + 1)
+        self.send_offsets[peer] = send_words;
+    self.view.recv_counts = self.recv_counts.data();
+    self.view.recv_offsets = self.recv_offsets.data();
+    if (!shape_.in_place) {
         self.view.send_counts = self.send_counts.data();
-        self.view.recv_counts = self.recv_counts.data();
         self.view.send_offsets = self.send_offsets.data();
-        self.view.recv_offsets = self.recv_offsets.data();
-        bind(self);
     }
 }
 
-::testing::AssertionResult Problem::solved() const {
-    for (const Rank &rank : ranks_)
-        for (const Buffer *buffer : {&rank.send, &rank.recv})
-            for (size_t i = 0; i < buffer->now.size(); i++)
-                if (buffer->now[i] != buffer->expected[i])
-                    return ::testing::AssertionFailure()
-                           << "rank " << rank.view.rank << ", " << (buffer == &rank.send ? "send" : "recv") << " word "
-                           << ptrdiff_t(i - guards) << " of " << buffer->now.size() - 2 * guards << " is " << std::hex
-                           << buffer->now[i] << ", expected " << buffer->expected[i];
-    return ::testing::AssertionSuccess();
+bool Problem::has_operand(int rank) const {
+    return !is(INTER_BIT(INTER_BARRIER) | INTER_BIT(INTER_BCAST)) && (!is(INTER_SCATTERS) || rank == shape_.root);
+}
+
+bool Problem::has_result(int rank) const {
+    if (is(INTER_BIT(INTER_BARRIER)) || (is(INTER_BIT(INTER_EXSCAN)) && rank == 0))
+        return false;
+    return !is(INTER_GATHERS | INTER_BIT(INTER_REDUCE)) || rank == shape_.root;
+}
+
+size_t Problem::operand_words(int rank) const {
+    if (is(INTER_ALLTOALLS)) {
+        const Rank &self = ranks_[size_t(rank)];
+        return self.view.recv_counts ? self.send_offsets[0] + self.send_counts[0] : shape_.count * size_t(shape_.size);
+    }
+    if (is(INTER_SCATTERS | INTER_REDUCE_SCATTERS))
+        return whole_words_;
+    return is(INTER_GATHERS | INTER_ALLGATHERS) ? block_count(rank) : shape_.count;
+}
+
+size_t Problem::result_words(int rank) const {
+    if (is(INTER_ALLTOALLS)) {
+        const Rank &self = ranks_[size_t(rank)];
+        return self.view.recv_counts ? self.recv_offsets.back() + self.recv_counts.back()
+                                     : shape_.count * size_t(shape_.size);
+    }
+    if (is(INTER_GATHERS | INTER_ALLGATHERS))
+        return whole_words_;
+    return is(INTER_SCATTERS | INTER_REDUCE_SCATTERS) ? block_count(rank) : shape_.count;
+}
+
+// In place one buffer lies in the other: of scatter the result in the operand, else the operand in the result.
+void Problem::lay_out(Rank &self) {
+    int rank = self.view.rank;
+    Area operand{has_operand(rank), guards, has_operand(rank) ? operand_words(rank) : 0};
+    size_t behind = operand.exists ? operand.begin + operand.words + guards : guards;
+    Area result{has_result(rank), behind, has_result(rank) ? result_words(rank) : 0};
+    if (operand.exists && result.exists && shape_.in_place) {
+        result.begin = guards;
+        if (is(INTER_SCATTERS))
+            result.begin += block_place(rank);
+        if (is(INTER_GATHERS | INTER_ALLGATHERS))
+            operand.begin += block_place(rank);
+        if (is(INTER_ALLTOALLS))
+            operand.exists = false;
+    }
+    self.send = operand;
+    self.recv = result;
+    size_t end = std::max(operand.exists ? operand.begin + operand.words : 0, result.begin + result.words);
+    self.words = end + guards;
+}
+
+inter_binding Problem::binding(int rank) {
+    Rank &self = ranks_[size_t(rank)];
+    inter_binding binding{};
+    binding.send = self.send.exists ? self.memory.data() + self.send.begin : nullptr;
+    binding.recv = self.recv.exists ? self.memory.data() + self.recv.begin : nullptr;
+    if (is(INTER_REDUCTIONS)) {
+        binding.type = WEFT_UINT64_T;
+        binding.op = shape_.commuting ? op_in_any_order() : op_in_order();
+    }
+    return binding;
+}
+
+word Problem::contribution(int rank, size_t index) const {
+    return shape_.commuting ? commuting(rank, index) : reduced(rank, rank, index);
+}
+
+word Problem::total(int first, int last, size_t index) const {
+    if (!shape_.commuting)
+        return reduced(first, last, index);
+    word sum = 0;
+    if (last == shape_.size - 1)
+        return totals_[index];
+    for (int rank = first; rank <= last; rank++)
+        sum += commuting(rank, index);
+    return sum;
+}
+
+void Problem::put_operand(const Rank &self, word *at, bool into_result) const {
+    int rank = self.view.rank;
+    auto block = [&](size_t place, size_t words, int to) {
+        for (size_t i = 0; i < words; i++)
+            at[place + i] = moved(rank, to, i);
+    };
+    if (is(INTER_REDUCTIONS))
+        for (size_t i = 0; i < operand_words(rank); i++)
+            at[i] = contribution(rank, i);
+    else if (is(INTER_GATHERS | INTER_ALLGATHERS))
+        block(0, block_count(rank), 0);
+    else if (is(INTER_SCATTERS))
+        for (int to = 0; to < shape_.size; to++)
+            block(block_place(to), block_count(to), to);
+    else if (self.view.recv_counts)
+        for (int to = 0; to < shape_.size; to++)
+            block((into_result ? self.recv_offsets : self.send_offsets)[size_t(to)], self.send_counts[size_t(to)], to);
+    else
+        for (int to = 0; to < shape_.size; to++)
+            block(size_t(to) * shape_.count, shape_.count, to);
+}
+
+void Problem::put_result(const Rank &self, word *at) const {
+    int rank = self.view.rank;
+    auto block = [&](size_t place, size_t words, int from, int to) {
+        for (size_t i = 0; i < words; i++)
+            at[place + i] = moved(from, to, i);
+    };
+    bool exclusive = is(INTER_BIT(INTER_EXSCAN));
+    if (is(INTER_REDUCTIONS)) {
+        size_t first = is(INTER_REDUCE_SCATTERS) ? offsets_[size_t(rank)] : 0;
+        for (size_t i = 0; i < self.recv.words; i++)
+            at[i] = total(0, is(INTER_SCANS) ? rank - exclusive : shape_.size - 1, first + i);
+    } else if (is(INTER_GATHERS | INTER_ALLGATHERS)) {
+        for (int from = 0; from < shape_.size; from++)
+            block(block_place(from), block_count(from), from, 0);
+    } else if (is(INTER_SCATTERS | INTER_BIT(INTER_BCAST))) {
+        block(0, self.recv.words, shape_.root, is(INTER_SCATTERS) ? rank : 0);
+    } else if (self.view.recv_counts) {
+        for (int from = 0; from < shape_.size; from++)
+            block(self.recv_offsets[size_t(from)], self.recv_counts[size_t(from)], from, rank);
+    } else {
+        for (int from = 0; from < shape_.size; from++)
+            block(size_t(from) * shape_.count, shape_.count, from, rank);
+    }
+}
+
+// What is written last stands: a result over junk, over an operand that it replaces.
+void Problem::fill(const Rank &self, std::vector<word> &memory, bool after) const {
+    memory.assign(self.words, guard);
+    if (self.recv.exists)
+        std::fill_n(memory.begin() + ptrdiff_t(self.recv.begin), self.recv.words, junk);
+    bool in_result = shape_.in_place && is(INTER_ALLTOALLS); // which then is all there is
+    if (self.send.exists || in_result)
+        put_operand(self, memory.data() + (in_result ? self.recv : self.send).begin, in_result);
+    if (self.recv.exists && (after || (is(INTER_BIT(INTER_BCAST)) && self.view.rank == shape_.root)))
+        put_result(self, memory.data() + self.recv.begin);
+}
+
+void Problem::reset() {
+    for (Rank &self : ranks_)
+        fill(self, self.memory, false);
+}
+
+std::string Problem::difference() const {
+    std::vector<word> expected;
+    for (const Rank &self : ranks_) {
+        fill(self, expected, true);
+        auto first = std::mismatch(expected.begin(), expected.end(), self.memory.begin()).first;
+        if (first == expected.end())
+            continue;
+        size_t i = size_t(first - expected.begin());
+        bool in_recv = self.recv.exists && i >= self.recv.begin && i < self.recv.begin + self.recv.words;
+        const Area &area = in_recv ? self.recv : self.send;
+        return "rank " + std::to_string(self.view.rank) + ", " + (in_recv ? "recv" : "send or guard") + " element " +
+               std::to_string(ptrdiff_t(i) - ptrdiff_t(area.begin)) + " of " + std::to_string(area.words) + " is " +
+               describe(self.memory[i]) + ", expected " + describe(expected[i]);
+    }
+    return "";
 }
 
 } // namespace sim

@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * allreduce Reduce+Bcast: a reduce to rank 0, then a bcast from it.
+ * allreduce Reduce+Bcast: any reduce to rank 0, then any bcast from it.
  *
- * Cost: the sum of the parts'; the least traffic between nodes for few nodes and block placement. Any p; keeps rank
- * order when the reduce does. The parts' messages cannot be confused: between two ranks they run in opposite
- * directions.
+ * Cost and memory: the sum of the parts'. Any p; keeps rank order when the reduce does. Messages of the parts cannot be
+ * confused: between two ranks those of the reduce come first at both ends. In place nothing is overwritten too early: no
+ * rank but 0 writes the result before the bcast. When the vector is cut into segments, each has both parts, and one
+ * segment goes down while the next comes up.
  *
  *     ranks ──reduce──▶ 0 ──bcast──▶ ranks
  */
-#include <inter/algorithm.h>
+#include <inter/algorithms.h>
 
-static void compose(inter_schedule *schedule, const inter_view *view, inter_builder *reduce, inter_builder *bcast) {
+void inter_allreduce_composed(inter_schedule *schedule, const inter_view *view) {
+    const inter_algorithm *const *parts = view->algorithm->parts;
     inter_view part = *view;
     part.root = 0;
-    reduce(schedule, &part);
+    part.collective = INTER_REDUCE;
+    part.algorithm = parts[0];
+    part.algorithm->build(schedule, &part);
     inter_schedule_next_stage(schedule);
-    bcast(schedule, &part);
-}
-
-void inter_allreduce_mst_mst(inter_schedule *schedule, const inter_view *view) {
-    compose(schedule, view, inter_reduce_mst, inter_bcast_mst);
-}
-
-void inter_allreduce_mst_nbft(inter_schedule *schedule, const inter_view *view) {
-    compose(schedule, view, inter_reduce_mst, inter_bcast_nbft);
+    part.collective = INTER_BCAST;
+    part.algorithm = parts[1];
+    part.algorithm->build(schedule, &part);
 }

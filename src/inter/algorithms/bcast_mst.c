@@ -2,12 +2,18 @@
 /*
  * bcast MST: minimum spanning tree over contiguous ranges of ranks (mst.h).
  *
- * Cost: ⌈log2 p⌉ stages at most, p−1 messages of n elements; with block placement few of them cross nodes. Any p, any
- * root.
+ * Cost: ⌈log2 p⌉ steps, p−1 messages of n elements. With ranks placed node by node few of them cross nodes: 7 of 127 for
+ * 128 ranks on 8 nodes, from any root. Any p, any root. No memory. Long vectors travel ⌈log2 p⌉ times as a whole.
  *
- *     root ──────────────▶ root of the other half, then both halves likewise
+ *     0 1 2 3 4 5 6 7       the root sends to the far end of the other half, which is the root there; then both
+ *     └─────────────┘       halves likewise
+ *     0 1 2 3   4 5 6 7
+ *     └─────┘   └─────┘
+ *
+ * Source: Chan, Heimlich, Purkayastha, van de Geijn, "Collective communication: theory, practice, and experience",
+ * Concurrency and Computation 19 (2007).
  */
-#include <inter/algorithm.h>
+#include <inter/algorithms.h>
 #include <inter/mst.h>
 
 void inter_bcast_mst(inter_schedule *schedule, const inter_view *view) {

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * Plans: what a collective of a process communicator is for the engine.
+ */
+#ifndef HIER_PROCESS_H
+#define HIER_PROCESS_H
+
+#include <hier/arguments.h>
+
+typedef struct hier_plan {
+    const inter_algorithm *algorithm; /* the selector's */
+    inter_view view;
+    inter_binding binding;
+    size_t *arrays; /* the counts and offsets of the view; kept for the next plan made here, freed by the owner */
+    size_t capacity;
+} hier_plan;
+
+/** A plan for arguments that are checked, in a zeroed struct or over an older one. Errors: WEFT_ERR_NOMEM, WEFT_ERR_MISMATCH. */
+int hier_plan_make(const weft_comm *comm, const hier_arguments *arguments, hier_plan *plan);
+
+#endif

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* Requests of a process communicator: made, started, finished. */
+#include <core/error.h>
+#include <hier/request.h>
+#include <hier/thread.h>
+#include <stdlib.h>
+
+static core_pool requests = CORE_POOL_INITIALIZER;
+
+/* One that the communicator keeps, with the memory of its schedule, or a new one. */
+static weft_request *take(weft_comm *comm) {
+    weft_request *request = comm->free_requests;
+    if (request) {
+        comm->free_requests = request->next_free;
+        return request;
+    }
+    request = core_pool_take(&requests, sizeof(*request), HIER_REQUEST_MAGIC);
+    if (request)
+        request->comm = comm;
+    else
+        core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a request", comm->rank);
+    return request;
+}
+
+void hier_request_give(weft_request *request) {
+    weft_comm *comm = request->comm;
+    comm->world->requests -= request->owned;
+    request->owned = request->active = request->persistent = false;
+    request->next_free = comm->free_requests;
+    comm->free_requests = request;
+}
+
+void hier_requests_free(weft_comm *comm) {
+    while (comm->free_requests) {
+        weft_request *request = comm->free_requests;
+        comm->free_requests = request->next_free;
+        inter_execution_free(&request->execution);
+        free(request->plan.arrays);
+        core_pool_give(&requests, request, HIER_REQUEST_MAGIC);
+    }
+}
+
+static void complete(weft_request *request, int error) {
+    hier_world *world = request->comm->world;
+    request->error = error;
+    request->complete = true;
+    world->completions++;
+}
+
+/* The schedule of a request is done: called by whoever progresses the engine. */
+static void finished(void *argument, int error) {
+    complete(argument, error);
+}
+
+/* The root's counts are there: now the collective itself. */
+static void counts_came(void *argument, int error) {
+    weft_request *request = argument;
+    inter_execution *execution = &request->execution;
+    request->plan.view.offsets = request->plan.arrays; /* which begin with them */
+    execution->finished = finished;
+    if (!error)
+        error = inter_execution_prepare(execution, &request->comm->world->engine, request->plan.algorithm,
+                                        &request->plan.view);
+    if (error)
+        complete(request, error);
+    else
+        inter_execution_run(execution, request->id, &request->plan.binding);
+}
+
+/* The root's counts, summed up, go round before the blocks do. */
+static int prepare_counts(weft_request *request) {
+    weft_comm *comm = request->comm;
+    inter_view view = {.collective = INTER_BCAST,
+                       .rank = comm->rank,
+                       .size = comm->size,
+                       .root = request->plan.view.root,
+                       .count = (size_t)comm->size + 1,
+                       .element_bytes = sizeof(size_t)};
+    inter_algorithm mst;
+    inter_algorithm_find(INTER_BCAST, "MST", &mst);
+    return inter_execution_prepare(&request->execution, &comm->world->engine, &mst, &view);
+}
+
+static int prepare(weft_request *request, const hier_arguments *arguments) {
+    hier_plan *plan = &request->plan;
+    weft_comm *comm = request->comm;
+    int code = hier_plan_make(comm, arguments, plan);
+    if (code)
+        return code;
+    request->call = arguments->call;
+    request->asks_counts = plan->algorithm->needs_counts && comm->size > 1 &&
+                           inter_is(plan->view.collective, INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV));
+    if (request->asks_counts)
+        return prepare_counts(request);
+    return inter_execution_prepare(&request->execution, &comm->world->engine, plan->algorithm, &plan->view);
+}
+
+void hier_request_run(weft_request *request) {
+    inter_execution *execution = &request->execution;
+    inter_binding counts = {.recv = request->plan.arrays, .by_lines = true};
+    request->active = true;
+    request->complete = false;
+    execution->argument = request;
+    execution->finished = request->asks_counts ? counts_came : finished;
+    inter_execution_run(execution, request->id, request->asks_counts ? &counts : &request->plan.binding);
+}
+
+int hier_request_restart(weft_request *request) {
+    int code = request->asks_counts ? prepare_counts(request) : WEFT_SUCCESS;
+    if (!code)
+        hier_request_run(request);
+    return code;
+}
+
+/* Takes a request and prepares it; under the funnel. */
+static int make(weft_comm *comm, const hier_arguments *arguments, weft_request **request) {
+    weft_request *made = take(comm);
+    if (!made)
+        return WEFT_ERR_NOMEM;
+    int code = prepare(made, arguments);
+    if (code)
+        hier_request_give(made);
+    else
+        *request = made;
+    return code;
+}
+
+int hier_request_start(weft_comm *comm, const hier_arguments *arguments, weft_request **request) {
+    weft_request *made;
+    hier_funnel_enter(comm->world);
+    /* The number is taken whatever comes of it: the other ranks count this call too. */
+    uint64_t sequence = comm->sequence++;
+    int code = make(comm, arguments, &made);
+    if (!code) {
+        made->id = (inter_id){0, sequence, false}; /* context 0 is the process communicator's */
+        made->owned = true;
+        comm->world->requests++;
+        hier_request_run(made);
+        *request = made;
+    }
+    hier_funnel_leave(comm->world);
+    return code;
+}
+
+int hier_request_init(weft_comm *comm, const hier_arguments *arguments, weft_request **request) {
+    weft_request *made;
+    hier_funnel_enter(comm->world);
+    uint64_t sequence = comm->persistent_sequence++;
+    int code = make(comm, arguments, &made);
+    if (!code) {
+        made->id = (inter_id){0, sequence, true};
+        made->owned = made->persistent = true;
+        comm->world->requests++;
+        *request = made;
+    }
+    hier_funnel_leave(comm->world);
+    return code;
+}
+
+int hier_process_collective(weft_comm *comm, const hier_arguments *arguments) {
+    weft_request *request;
+    int code = hier_request_start(comm, arguments, &request);
+    return code ? code : weft_wait(&request, WEFT_STATUS_IGNORE);
+}

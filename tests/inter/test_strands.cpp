@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The engine with more than one thing under way: strands beside each other, stages that nobody waits for, executions that
+// run again and again, many at once, and the end of all when one part fails.
+#include "sim/job.h"
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+namespace {
+
+using sim::Job;
+
+// A strand for each element, from rank 0 to the others.
+void a_strand_each(inter_schedule *schedule, const inter_view *view) {
+    for (size_t i = 0; i < view->count; i++) {
+        for (int peer = 1; view->rank == 0 && peer < view->size; peer++)
+            inter_schedule_send(schedule, peer, inter_at(INTER_SEND, i), 1);
+        if (view->rank)
+            inter_schedule_recv(schedule, 0, inter_at(INTER_RECV, i), 1);
+        inter_schedule_next_strand(schedule);
+    }
+}
+
+// Rank 0 waits for nobody but the next: what rank 1 has may come later than what rank 2 has.
+void rank_1_when_it_likes(inter_schedule *schedule, const inter_view *view) {
+    if (view->rank) {
+        inter_schedule_send(schedule, 0, inter_at(INTER_SEND, 0), 1);
+        return;
+    }
+    inter_schedule_recv(schedule, 1, inter_at(INTER_RECV, 0), 1);
+    inter_schedule_next_stage_independent(schedule);
+    inter_schedule_recv(schedule, 2, inter_at(INTER_RECV, 1), 1);
+    inter_schedule_next_stage(schedule);
+    inter_schedule_copy(schedule, inter_at(INTER_RECV, 1), inter_at(INTER_RECV, 2), 1);
+}
+
+// In the first strand rank 0 waits for rank 1 independently; the strand whose lane that is must wait too.
+void independent_in_the_first_strand(inter_schedule *schedule, const inter_view *view) {
+    for (int strand = 0; strand <= INTER_STRANDS; strand++) {
+        int peer = strand == 0 ? 1 : 2;
+        if (view->rank == 0)
+            inter_schedule_recv(schedule, peer, inter_at(INTER_RECV, size_t(strand)), 1);
+        else if (view->rank == peer)
+            inter_schedule_send(schedule, 0, inter_at(INTER_SEND, size_t(strand)), 1);
+        if (strand == 0)
+            inter_schedule_next_stage_independent(schedule);
+        inter_schedule_next_strand(schedule);
+    }
+}
+
+inter_algorithm made_of(inter_builder *build) {
+    inter_algorithm algorithm{};
+    algorithm.build = build;
+    strcpy(algorithm.name, "test");
+    return algorithm;
+}
+
+inter_view view_of(int rank, int size, size_t count) {
+    inter_view view{};
+    view.collective = INTER_ALLGATHER; // not a vector: inter_build() adds nothing
+    view.rank = rank;
+    view.size = size;
+    view.count = count;
+    view.element_bytes = sizeof(int);
+    return view;
+}
+
+inter_binding between(const void *send, void *recv) {
+    inter_binding binding{};
+    binding.send = send;
+    binding.recv = recv;
+    return binding;
+}
+
+void rounds(Job &job, int count) {
+    for (int round = 0; round < count; round++)
+        job.round();
+}
+
+} // namespace
+
+// Strands of equal number modulo INTER_STRANDS have equal tags; delays must not let them overtake each other.
+TEST(Strands, OfEqualTagsKeepTheirOrder) {
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        Job job(3, seed);
+        std::vector<int> sent(37), got[3];
+        std::iota(sent.begin(), sent.end(), 1000);
+        for (int rank = 0; rank < 3; rank++) {
+            got[rank].resize(sent.size());
+            job.start(rank, made_of(a_strand_each), view_of(rank, 3, sent.size()),
+                      between(sent.data(), got[rank].data()));
+        }
+        ASSERT_TRUE(job.finish()) << seed;
+        EXPECT_EQ(got[1], sent) << seed;
+        EXPECT_EQ(got[2], sent) << seed;
+    }
+}
+
+TEST(Strands, AreUnderWayInLimitedNumber) {
+    Job job(2, 0);
+    std::vector<int> sent(3 * INTER_STRANDS + 1, 5), got(sent.size());
+    job.start(0, made_of(a_strand_each), view_of(0, 2, sent.size()), between(sent.data(), nullptr));
+    rounds(job, 3);
+    EXPECT_EQ(job.counts().waiting_messages, size_t(INTER_STRANDS));
+    EXPECT_EQ(job.executions(0)[0].busy_lanes, (1u << INTER_STRANDS) - 1);
+    job.start(1, made_of(a_strand_each), view_of(1, 2, sent.size()), between(nullptr, got.data()));
+    for (size_t most = 0; job.round();) {
+        most = std::max(most, job.counts().waiting_messages);
+        EXPECT_LE(most, size_t(INTER_STRANDS));
+    }
+    EXPECT_EQ(got, sent);
+    EXPECT_EQ(job.finished_calls(0), 1);
+    EXPECT_EQ(job.finished_calls(1), 1);
+}
+
+TEST(Stages, ThatAreIndependentKeepNobodyWaitingUntilTheEnd) {
+    Job job(3, 0);
+    int one = 11, two = 22, got[3] = {};
+    job.start(0, made_of(rank_1_when_it_likes), view_of(0, 3, 1), between(nullptr, got));
+    job.start(2, made_of(rank_1_when_it_likes), view_of(2, 3, 1), between(&two, nullptr));
+    rounds(job, 5);
+    EXPECT_EQ(got[2], 22) << "the stages behind go on";
+    EXPECT_EQ(job.finished_calls(0), 0) << "but it is not done";
+    EXPECT_EQ(job.finished_calls(2), 1);
+    job.start(1, made_of(rank_1_when_it_likes), view_of(1, 3, 1), between(&one, nullptr));
+    EXPECT_TRUE(job.finish());
+    EXPECT_EQ(got[0], 11);
+    EXPECT_EQ(job.finished_calls(0), 1);
+}
+
+TEST(Stages, ThatAreIndependentHoldTheirStrandsLane) {
+    Job job(3, 0);
+    std::vector<int> sent(INTER_STRANDS + 1, 3), got(sent.size());
+    for (int rank : {0, 2})
+        job.start(rank, made_of(independent_in_the_first_strand), view_of(rank, 3, 1),
+                  between(sent.data(), got.data()));
+    rounds(job, 5);
+    EXPECT_EQ(got[INTER_STRANDS - 1], 3);
+    EXPECT_EQ(got[INTER_STRANDS], 0) << "the last strand waits for the first";
+    job.start(1, made_of(independent_in_the_first_strand), view_of(1, 3, 1), between(sent.data(), nullptr));
+    EXPECT_TRUE(job.finish());
+    EXPECT_EQ(got, sent);
+}
+
+// Prepared once, run many times with other buffers: memory is taken once, also with random delays.
+TEST(Persistent, RunsAgainWithoutMemory) {
+    inter_algorithm algorithm{};
+    ASSERT_TRUE(inter_algorithm_find(INTER_ALLREDUCE, "nbBDE:8", &algorithm));
+    for (uint64_t seed : {0, 1, 2}) {
+        const int size = 5;
+        Job job(size, seed);
+        std::vector<std::vector<int>> sent(size, std::vector<int>(50)), got = sent;
+        for (uint64_t run = 0; run < 20; run++) {
+            for (int rank = 0; rank < size; rank++) {
+                inter_binding binding = between(sent[size_t(rank)].data(), got[size_t(rank)].data());
+                binding.type = WEFT_INT;
+                binding.op = WEFT_SUM;
+                std::fill(sent[size_t(rank)].begin(), sent[size_t(rank)].end(), rank + int(run));
+                inter_view view = view_of(rank, size, 50);
+                view.collective = INTER_ALLREDUCE;
+                if (run == 0)
+                    ASSERT_EQ(job.start(rank, algorithm, view, binding, {0, 0, true}), WEFT_SUCCESS);
+                else
+                    inter_execution_run(&job.executions(rank)[0], {0, run, true}, &binding);
+            }
+            ASSERT_TRUE(job.finish());
+            for (int rank = 0; rank < size; rank++) {
+                EXPECT_EQ(got[size_t(rank)], std::vector<int>(50, 10 + 5 * int(run)));
+                EXPECT_EQ(job.engine(rank).allocations, 1u);
+                EXPECT_EQ(job.finished_calls(rank), int(run) + 1);
+            }
+        }
+    }
+}
+
+// `finished` may start the execution again.
+TEST(Persistent, MayBeStartedAgainWhenItIsToldThatItIsDone) {
+    Job job(2, 3);
+    struct Again {
+        inter_execution *execution;
+        inter_binding binding;
+        int left;
+    } again[2];
+    int sent[2] = {7, 7}, got[2] = {};
+    for (int rank = 0; rank < 2; rank++) {
+        inter_binding binding = between(&sent[rank], &got[rank]);
+        ASSERT_EQ(job.start(rank, made_of(a_strand_each), view_of(rank, 2, 1), binding, {0, 0, true}), WEFT_SUCCESS);
+        again[rank] = {&job.executions(rank)[0], binding, 9};
+        job.executions(rank)[0].argument = &again[rank];
+        job.executions(rank)[0].finished = [](void *argument, int error) {
+            Again *self = static_cast<Again *>(argument);
+            EXPECT_EQ(error, WEFT_SUCCESS);
+            if (self->left-- > 0)
+                inter_execution_run(self->execution, {0, uint64_t(10 - self->left), true}, &self->binding);
+        };
+    }
+    EXPECT_TRUE(job.finish());
+    EXPECT_EQ(again[0].left, -1);
+    EXPECT_EQ(again[1].left, -1);
+    EXPECT_EQ(job.counts().messages, 10u);
+    EXPECT_EQ(job.engine(0).allocations, 1u);
+}
+
+// 60 collectives of several kinds at once, started in another order by each rank; they end in any order.
+TEST(Executions, AreUnderWayInAnyNumberAndOrder) {
+    const char *const names[] = {"nbBDE", "BKT", "RAB", "Reduce+Bcast", "nbBDE:12", "CHAINReduce+CHAINBcast:8"};
+    const size_t many = 60, words = 25;
+    const int size = 6;
+    for (uint64_t seed = 1; seed < 6; seed++) {
+        Job job(size, seed);
+        std::vector<std::vector<int>> sent(many * size_t(size), std::vector<int>(words)), got = sent;
+        std::vector<size_t> order(many);
+        std::iota(order.begin(), order.end(), size_t(0));
+        std::mt19937_64 random(seed);
+        for (int rank = 0; rank < size; rank++) {
+            std::shuffle(order.begin(), order.end(), random);
+            for (size_t i : order) {
+                size_t mine = i * size_t(size) + size_t(rank);
+                inter_algorithm algorithm{};
+                ASSERT_TRUE(inter_algorithm_find(INTER_ALLREDUCE, names[i % 6], &algorithm));
+                inter_view view = view_of(rank, size, words);
+                view.collective = INTER_ALLREDUCE;
+                std::fill(sent[mine].begin(), sent[mine].end(), int(i) + rank);
+                inter_binding binding = between(sent[mine].data(), got[mine].data());
+                binding.type = WEFT_INT;
+                binding.op = WEFT_SUM;
+                ASSERT_EQ(job.start(rank, algorithm, view, binding, {0, i, false}), WEFT_SUCCESS);
+                job.round();
+            }
+        }
+        ASSERT_TRUE(job.finish());
+        for (size_t mine = 0; mine < got.size(); mine++)
+            EXPECT_EQ(got[mine], std::vector<int>(words, int(mine / size_t(size)) * size + 15));
+        for (int rank = 0; rank < size; rank++)
+            EXPECT_EQ(job.finished_calls(rank), int(many));
+    }
+}
+
+// The fifth message cannot be started: the four strands under way are taken back, and none begins after it.
+TEST(Errors, InOneStrandEndAll) {
+    static int sends_left;
+    static int (*really_send)(inter_transport *, int, uint64_t, const void *, size_t, inter_request *);
+    Job job(2, 0);
+    std::vector<int> sent(20, 1);
+    really_send = job.engine(0).transport->send;
+    sends_left = 4;
+    job.engine(0).transport->send = [](inter_transport *self, int peer, uint64_t tag, const void *buffer, size_t bytes,
+                                       inter_request *request) {
+        return sends_left-- > 0 ? really_send(self, peer, tag, buffer, bytes, request) : int(WEFT_ERR_TRANSPORT);
+    };
+    job.start(0, made_of(a_strand_each), view_of(0, 2, sent.size()), between(sent.data(), nullptr));
+    job.finish();
+    EXPECT_EQ(job.finished_calls(0), 1);
+    EXPECT_EQ(job.finished_error(0), WEFT_ERR_TRANSPORT);
+    EXPECT_EQ(job.counts().waiting_messages, 0u);
+    EXPECT_EQ(job.counts().messages, 4u);
+    EXPECT_EQ(sends_left, -1) << "nothing was tried after the error";
+}
+
+// A persistent execution that failed runs again when what was wrong is right.
+TEST(Errors, LeaveAnExecutionThatCanBeRunAgain) {
+    Job job(2, 0);
+    std::vector<int> sent(20, 9), got(20);
+    auto really_send = job.engine(0).transport->send;
+    job.engine(0).transport->send = [](inter_transport *, int, uint64_t, const void *, size_t, inter_request *) {
+        return int(WEFT_ERR_TRANSPORT);
+    };
+    inter_binding from = between(sent.data(), nullptr), to = between(nullptr, got.data());
+    ASSERT_EQ(job.start(0, made_of(a_strand_each), view_of(0, 2, 20), from, {0, 0, true}), WEFT_SUCCESS);
+    job.finish();
+    EXPECT_EQ(job.finished_error(0), WEFT_ERR_TRANSPORT);
+    job.engine(0).transport->send = really_send;
+    inter_execution_run(&job.executions(0)[0], {0, 1, true}, &from);
+    ASSERT_EQ(job.start(1, made_of(a_strand_each), view_of(1, 2, 20), to, {0, 1, true}), WEFT_SUCCESS);
+    EXPECT_TRUE(job.finish());
+    EXPECT_EQ(job.finished_error(0), WEFT_SUCCESS);
+    EXPECT_EQ(got, sent);
+}

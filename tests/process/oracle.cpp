@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every collective of a process communicator by every algorithm, in its three forms, against a sequential computation.
+#include "algorithms.h"
+#include "operation.h"
+#include "sim/table_of_names.h"
+#include <cstdlib>
+#include <cstring>
+#include <set>
+
+namespace {
+
+using namespace process;
+
+constexpr size_t long_bytes = 300000;
+constexpr uint64_t rounds = 3;
+const char *const form_names[] = {"blocking", "nonblocking", "persistent"};
+
+// Makes the call in a form; a persistent one is started three times.
+void perform(const Case &what, Form form, const std::string &algorithm) {
+    weft_comm *comm = weft_process_comm();
+    Operation operation(comm, what);
+    std::string how = algorithm + ", " + form_names[int(form)];
+    weft_request *request = WEFT_REQUEST_NULL;
+    operation.fill(0);
+    int code = operation.call(form, &request);
+    if (form == Form::blocking) {
+        operation.verify(code, how);
+        return;
+    }
+    if (!job::ok(code, comm, describe(what) + ", " + how))
+        return;
+    weft_status status{7, 7, 7, 7};
+    if (form == Form::nonblocking) {
+        operation.verify(weft_wait(&request, &status), how);
+        job::check(is_empty(status) && request == WEFT_REQUEST_NULL, comm, how + ": status and handle after weft_wait");
+        return;
+    }
+    for (uint64_t round = 0; round < rounds; round++) {
+        operation.fill(round);
+        job::ok(weft_start(&request), comm, how + ": weft_start");
+        operation.verify(weft_wait(&request, &status), how);
+        job::check(is_empty(status), comm, how + ": status after weft_wait");
+    }
+    job::ok(weft_request_free(&request), comm, how + ": weft_request_free");
+}
+
+size_t long_count(inter_collective collective, unsigned kind) {
+    return long_bytes / unit_bytes(collective, kind);
+}
+
+class Collectives : public ::testing::TestWithParam<int> {
+  protected:
+    inter_collective collective() const {
+        return inter_collective(GetParam());
+    }
+    bool is(unsigned set) const {
+        return inter_is(collective(), set);
+    }
+    bool rooted() const {
+        return is(INTER_ROOTED);
+    }
+    // Every variety that the collective has, each with another root, other types and contents than the one before.
+    std::vector<Case> varieties(const std::vector<size_t> &counts) {
+        std::vector<Case> made;
+        for (size_t count : counts)
+            for (bool in_place : {false, true})
+                for (bool uneven : {false, true}) {
+                    if ((in_place && is(without_in_place)) || (uneven && (!is(with_counts) || !count)))
+                        continue;
+                    made.push_back(next(count, in_place, uneven));
+                }
+        if (is(INTER_BIT(INTER_BARRIER)))
+            made.assign(1, next(0, false, false));
+        return made;
+    }
+    // A count of SIZE_MAX stands for a long one.
+    Case next(size_t count, bool in_place, bool uneven) {
+        serial_++;
+        unsigned kind = unsigned(serial_ % 7);
+        if (count == SIZE_MAX)
+            count = long_count(collective(), kind);
+        return {collective(), count, root_of(serial_ * 5 / 3), in_place, uneven, kind, serial_};
+    }
+    int root_of(uint64_t number) const {
+        return rooted() ? int(number % uint64_t(size_)) : 0;
+    }
+    const int size_ = weft_size(weft_process_comm());
+    uint64_t serial_ = 0;
+};
+
+std::string collective_name(const ::testing::TestParamInfo<int> &info) {
+    return inter_collective_name(inter_collective(info.param));
+}
+
+} // namespace
+
+// The names of the table, which the source has a list of.
+TEST_P(Collectives, EveryAlgorithm) {
+    std::set<std::string> run;
+    for (const inter_algorithm &algorithm : algorithms(collective(), false)) {
+        Forced forced(weft_process_comm(), collective(), algorithm);
+        for (Form form : forms)
+            for (const Case &what : varieties({0, 1, 7, 1000, SIZE_MAX}))
+                perform(what, form, algorithm.name);
+        run.insert(algorithm.name);
+    }
+    for (const std::string &name : sim::table_of_names().at(inter_collective_name(collective())))
+        EXPECT_EQ(run.count(name), 1u) << inter_collective_name(collective()) << " by " << name << " was not run";
+}
+
+TEST_P(Collectives, EveryRoot) {
+    for (const inter_algorithm &algorithm : algorithms(collective(), false)) {
+        Forced forced(weft_process_comm(), collective(), algorithm);
+        for (int root = 0; rooted() && root < size_; root++)
+            for (Case what : varieties({5})) {
+                what.root = root;
+                perform(what, forms[what.seed % 3], algorithm.name);
+            }
+    }
+}
+
+TEST_P(Collectives, EveryComposition) {
+    for (const inter_algorithm &algorithm : algorithms(collective(), true)) {
+        Forced forced(weft_process_comm(), collective(), algorithm);
+        for (const Case &what : varieties({1, 700}))
+            perform(what, forms[what.seed % 3], algorithm.name);
+    }
+}
+
+TEST_P(Collectives, TheSelectorsOwnChoice) {
+    for (Form form : forms)
+        for (const Case &what : varieties({0, 1, 3, 100, 3000, SIZE_MAX}))
+            perform(what, form, "no algorithm forced");
+}
+
+// Segments shorter than an element, not a multiple of one, of the middle size, and one segment for all.
+TEST_P(Collectives, Segments) {
+    if (!is(INTER_VECTORS))
+        return;
+    for (const inter_algorithm &named : algorithms(collective(), false))
+        for (const char *segment : {":5", ":512", ":1000", ":4K", ":1M"}) {
+            inter_algorithm algorithm;
+            std::string name = named.name;
+            name = name.substr(0, name.find(':')) + segment;
+            ASSERT_TRUE(inter_algorithm_find(collective(), name.c_str(), &algorithm)) << name;
+            Forced forced(weft_process_comm(), collective(), algorithm);
+            for (const Case &what : varieties({100, strcmp(segment, ":5") ? SIZE_MAX : 1000}))
+                perform(what, forms[what.seed % 3], name);
+        }
+}
+
+// An operation that does not commute, by every algorithm: one that loses rank order gives way to the rules.
+TEST_P(Collectives, RankOrder) {
+    if (!is(INTER_REDUCTIONS))
+        return;
+    for (bool compositions : {false, true})
+        for (const inter_algorithm &algorithm : algorithms(collective(), compositions)) {
+            Forced forced(weft_process_comm(), collective(), algorithm);
+            for (Case what : varieties({1, 50, 4000})) {
+                what.kind = 2;
+                perform(what, forms[what.seed % 3], algorithm.name);
+            }
+        }
+}
+
+INSTANTIATE_TEST_SUITE_P(Process, Collectives, ::testing::Range(0, int(INTER_COLLECTIVES)), collective_name);
+
+// Where a test has spread the processes over hosts they must see so many.
+TEST(Job, Hosts) {
+    const char *expected = getenv("ORACLE_HOSTS");
+    if (!expected)
+        return;
+    std::set<int> hosts;
+    for (int process = 0; process < weft_size(weft_process_comm()); process++)
+        hosts.insert(hier_world_host(weft_process_comm()->world, process));
+    EXPECT_EQ(std::to_string(hosts.size()), expected);
+}
+
+// Sums of numbers whose rounding depends on the order: every rank has the same bits.
+TEST(Allreduce, TheSameBitsEverywhere) {
+    weft_comm *comm = weft_process_comm();
+    size_t count = 3000, ranks = size_t(weft_size(comm));
+    std::vector<double> operand(count), sums(count), all(count * ranks);
+    for (size_t i = 0; i < count; i++)
+        operand[i] = double(job::hash(uint64_t(weft_rank(comm)), i)) * 0x1p-40;
+    for (bool compositions : {false, true})
+        for (const inter_algorithm &algorithm : algorithms(INTER_ALLREDUCE, compositions)) {
+            Forced forced(comm, INTER_ALLREDUCE, algorithm);
+            std::string name = std::string("allreduce of doubles by ") + algorithm.name;
+            job::ok(weft_allreduce(operand.data(), sums.data(), count, WEFT_DOUBLE, WEFT_SUM, comm), comm, name);
+            job::ok(weft_allgather(sums.data(), count, WEFT_DOUBLE, all.data(), count, WEFT_DOUBLE, comm), comm, name);
+            for (size_t rank = 0; rank < ranks; rank++)
+                job::check(memcmp(&all[rank * count], sums.data(), count * sizeof(double)) == 0, comm,
+                           name + ": rank " + std::to_string(rank) + " has other bits");
+        }
+}

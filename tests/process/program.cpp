@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "program.h"
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+
+namespace process {
+
+namespace {
+
+// A seed of a rank's own.
+uint64_t own(weft_comm *comm, uint64_t seed, uint64_t thread = 0) {
+    return job::hash(seed, uint64_t(weft_rank(comm)), thread, 11);
+}
+
+void shuffle(std::vector<size_t> *indices, threads::Random *random) {
+    for (size_t i = indices->size(); i > 1; i--)
+        std::swap((*indices)[i - 1], (*indices)[random->below(i)]);
+}
+
+std::vector<size_t> shuffled(size_t count, threads::Random *random) {
+    std::vector<size_t> indices(count);
+    std::iota(indices.begin(), indices.end(), 0);
+    shuffle(&indices, random);
+    return indices;
+}
+
+} // namespace
+
+void Outstanding::expect(bool holds, const char *what) const {
+    job::check(holds, comm_, what);
+}
+
+void Outstanding::add(std::unique_ptr<Operation> operation, weft_request *request) {
+    operations_.push_back(std::move(operation));
+    requests_.push_back(request);
+}
+
+void Outstanding::completed(size_t which, int code, const weft_status &status, const char *by) {
+    operations_[which]->verify(code, by);
+    expect(is_empty(status), "a status is not empty");
+    operations_[which].reset();
+}
+
+// The handles of `which`, in this order; WEFT_REQUEST_NULL for those behind.
+void Outstanding::call(const std::vector<size_t> &which, std::vector<weft_request *> *handles) {
+    const weft_status unset{7, 7, 7, 7};
+    size_t count = handles->size(), index = count, done_count = count;
+    std::vector<weft_status> statuses(count, unset);
+    std::vector<size_t> indices(count, count);
+    weft_request **list = handles->data();
+    weft_status *status = statuses.data();
+    int done = -1, code = WEFT_SUCCESS;
+    const char *by = "";
+    auto one = [&](size_t i, const weft_status &told) { completed(which[i], code, told, by); };
+    switch (random_.below(8)) {
+    case 0:
+        by = "weft_wait";
+        code = weft_wait(list, status);
+        one(0, *status);
+        break;
+    case 1:
+        by = "weft_test";
+        code = weft_test(list, &done, status);
+        if (done == 1)
+            one(0, *status);
+        break;
+    case 2:
+        by = "weft_waitall";
+        code = weft_waitall(count, list, status);
+        for (size_t i = 0; i < which.size(); i++)
+            one(i, status[i]);
+        break;
+    case 3:
+        by = "weft_testall";
+        code = weft_testall(count, list, &done, status);
+        for (size_t i = 0; i < which.size() && done == 1; i++)
+            one(i, status[i]);
+        break;
+    case 4:
+        by = "weft_waitany";
+        code = weft_waitany(count, list, &index, status);
+        expect(index < which.size(), "the index of weft_waitany");
+        one(index, *status);
+        break;
+    case 5:
+        by = "weft_testany";
+        code = weft_testany(count, list, &index, &done, status);
+        if (done == 1)
+            one(index, *status);
+        break;
+    case 6:
+        by = "weft_waitsome";
+        code = weft_waitsome(count, list, &done_count, indices.data(), status);
+        expect(done_count >= 1 && done_count <= which.size(), "the number that weft_waitsome completed");
+        break;
+    default:
+        by = "weft_testsome";
+        code = weft_testsome(count, list, &done_count, indices.data(), status);
+        expect(done_count <= which.size(), "the number that weft_testsome completed");
+    }
+    for (size_t i = 0; *by && done_count <= which.size() && i < done_count && indices[i] < count; i++)
+        one(indices[i], status[i]);
+    job::ok(code, comm_, by);
+}
+
+void Outstanding::complete_some() {
+    std::vector<size_t> which = shuffled(requests_.size(), &random_);
+    which.resize(1 + random_.below(which.size()));
+    std::vector<weft_request *> handles;
+    for (size_t i : which)
+        handles.push_back(requests_[i]);
+    handles.resize(which.size() + random_.below(3), WEFT_REQUEST_NULL);
+    call(which, &handles);
+    for (size_t i = 0; i < which.size(); i++) {
+        expect((handles[i] == WEFT_REQUEST_NULL) == !operations_[which[i]], "which handles were set to null");
+        requests_[which[i]] = handles[i];
+    }
+    operations_.erase(std::remove(operations_.begin(), operations_.end(), nullptr), operations_.end());
+    requests_.erase(std::remove(requests_.begin(), requests_.end(), WEFT_REQUEST_NULL), requests_.end());
+}
+
+void Outstanding::complete_all() {
+    while (size())
+        complete_some();
+}
+
+Case random_case(weft_comm *comm, uint64_t seed, uint64_t i) {
+    threads::Random random(job::hash(seed, i, 13));
+    Case what;
+    what.collective = inter_collective(random.below(INTER_COLLECTIVES));
+    what.count = random.below(30) == 0 ? 1000 + random.below(9000) : random.below(50);
+    what.root = int(random.below(uint64_t(weft_size(comm))));
+    what.in_place = random.below(2);
+    what.uneven = random.below(2);
+    what.kind = unsigned(random.below(28));
+    what.seed = job::hash(seed, i, 17);
+    return what;
+}
+
+void run_program(weft_comm *comm, uint64_t seed, uint64_t count, size_t window) {
+    threads::Random random(own(comm, seed));
+    Outstanding outstanding(comm, own(comm, seed + 1));
+    for (uint64_t i = 0; i < count; i++) {
+        auto operation = std::make_unique<Operation>(comm, random_case(comm, seed, i));
+        weft_request *request = WEFT_REQUEST_NULL;
+        operation->fill(i);
+        if (job::hash(seed, i, 19) % 16 == 0) {
+            operation->verify(operation->call(Form::blocking, nullptr), "blocking, among others");
+            continue;
+        }
+        if (job::ok(operation->call(Form::nonblocking, &request), comm, describe(operation->what())))
+            outstanding.add(std::move(operation), request);
+        while (outstanding.size() >= window || (outstanding.size() && random.below(window) == 0))
+            outstanding.complete_some();
+    }
+    outstanding.complete_all();
+}
+
+void run_program_by_threads(weft_comm *comm, uint64_t seed, uint64_t count, int thread_count) {
+    std::atomic<uint64_t> turn{0};
+    threads::run(thread_count, [&](int thread) {
+        Outstanding outstanding(comm, own(comm, seed, uint64_t(thread) + 1));
+        threads::Random random(own(comm, seed + 1, uint64_t(thread)));
+        for (uint64_t i = uint64_t(thread); i < count; i += uint64_t(thread_count)) {
+            auto operation = std::make_unique<Operation>(comm, random_case(comm, seed, i));
+            weft_request *request = WEFT_REQUEST_NULL;
+            operation->fill(i);
+            while (turn.load(std::memory_order_acquire) != i) /* pairs with the store below */
+                std::this_thread::yield();
+            bool started = job::ok(operation->call(Form::nonblocking, &request), comm, describe(operation->what()));
+            turn.store(i + 1, std::memory_order_release);
+            if (started)
+                outstanding.add(std::move(operation), request);
+            if (outstanding.size() && random.below(3) == 0)
+                outstanding.complete_some();
+        }
+        outstanding.complete_all();
+    });
+}
+
+void run_persistent(weft_comm *comm, uint64_t seed, uint64_t count, uint64_t rounds) {
+    threads::Random random(own(comm, seed));
+    std::vector<std::unique_ptr<Operation>> operations;
+    std::vector<weft_request *> requests(count, WEFT_REQUEST_NULL);
+    for (uint64_t i = 0; i < count; i++) {
+        operations.push_back(std::make_unique<Operation>(comm, random_case(comm, seed, i)));
+        job::ok(operations[i]->call(Form::persistent, &requests[i]), comm, describe(operations[i]->what()) + ", init");
+    }
+    for (uint64_t round = 0; round < rounds; round++) {
+        Outstanding others(comm, own(comm, seed + round));
+        for (auto &operation : operations)
+            operation->fill(round);
+        std::vector<size_t> order = shuffled(count, &random);
+        size_t together = random.below(count + 1);
+        std::vector<weft_request *> list;
+        for (size_t i = 0; i < together; i++)
+            list.push_back(requests[order[i]]);
+        job::ok(weft_startall(together, list.data()), comm, "weft_startall");
+        for (size_t i = together; i < count; i++)
+            job::ok(weft_start(&requests[order[i]]), comm, "weft_start");
+        for (uint64_t i = 0; i < 4; i++) {
+            auto operation = std::make_unique<Operation>(comm, random_case(comm, seed + 5, round * 4 + i));
+            weft_request *request = WEFT_REQUEST_NULL;
+            operation->fill(i);
+            if (job::ok(operation->call(Form::nonblocking, &request), comm, describe(operation->what())))
+                others.add(std::move(operation), request);
+        }
+        order = shuffled(count, &random);
+        for (size_t i : order) {
+            weft_request *handle = requests[i];
+            operations[i]->verify(weft_wait(&requests[i], WEFT_STATUS_IGNORE), "persistent, in any order");
+            job::check(requests[i] == handle, comm, "a persistent request stays");
+        }
+        others.complete_all();
+    }
+    for (size_t i : shuffled(count, &random))
+        job::ok(weft_request_free(&requests[i]), comm, "weft_request_free");
+}
+
+} // namespace process

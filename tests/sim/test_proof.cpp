@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every process-level algorithm, proven in memory: for every number of ranks from 1 to 256 and some up to 4096, several
+// roots, counts and orders of delivery, blocks even and not, packed and not, in place and not, and in segments. Compiled
+// once for each set of collectives (SIM_COLLECTIVES), to run side by side.
+#include "proof.h"
+#include "table_of_names.h"
+
+namespace sim {
+namespace {
+
+class Proof : public ::testing::TestWithParam<Algorithm> {};
+class Composed : public ::testing::TestWithParam<Algorithm> {};
+
+// Shapes that differ in everything that the collective knows; the n-th of any number.
+Shape varied(int size, unsigned n) {
+    Shape shape;
+    shape.size = size;
+    shape.uneven = n & 1;
+    shape.in_place = n & 2;
+    shape.spread = n & 4;
+    shape.alone = n & 8;
+    shape.count = n % 3 == 2 ? 3 : 1 + n / 16 % 3;
+    return shape;
+}
+constexpr unsigned variations = 48;
+
+bool is_quadratic(const Algorithm &algorithm) {
+    return messages_of(algorithm, 64) > 64 * 20;
+}
+
+std::set<int> roots_for(const Algorithm &algorithm, int size, bool all) {
+    if (!inter_is(algorithm.collective, INTER_ROOTED))
+        return {0};
+    if (!all)
+        return is_quadratic(algorithm) ? std::set<int>{size / 2, size - 1} : some_roots(size);
+    std::set<int> roots;
+    for (int root = 0; root < size; root++)
+        roots.insert(root);
+    return roots;
+}
+
+} // namespace
+
+TEST_P(Proof, EveryShapeOfSmallJobs) {
+    for (int size = 1; size <= 17; size++)
+        for (int root : roots_for(GetParam(), size, size <= 9))
+            for (unsigned n = size <= 9 ? 0 : unsigned(root + size) % 5; n < variations; n += size <= 9 ? 1 : 5) {
+                Shape shape = varied(size, n);
+                shape.root = root;
+                ASSERT_TRUE(prove(GetParam(), shape, size <= 9 ? 2 : 6));
+            }
+}
+
+TEST_P(Proof, ContributionsOfEveryLength) {
+    for (int size : {1, 2, 3, 5, 7, 8, 13, 16, 31})
+        for (size_t count : {0, 1, 2, 4, 7, 8, 9, 31, 257})
+            for (unsigned n : {0, 1, 6, 15}) {
+                Shape shape = varied(size, n);
+                shape.count = count;
+                shape.root = size * 2 / 3;
+                ASSERT_TRUE(prove(GetParam(), shape, 2));
+            }
+}
+
+// Alltoallv and alltoallw are one to a builder, and so are the two reduce_scatters: they share the larger sizes.
+TEST_P(Proof, EverySizeTo256) {
+    const unsigned even = INTER_BIT(INTER_ALLTOALLV) | INTER_BIT(INTER_REDUCE_SCATTER);
+    const unsigned odd = INTER_BIT(INTER_ALLTOALLW) | INTER_BIT(INTER_REDUCE_SCATTER_BLOCK);
+    bool quadratic = is_quadratic(GetParam());
+    for (int size = 18; size <= 256; size++) {
+        if (size > 64 && inter_is(GetParam().collective, size % 2 ? even : odd))
+            continue;
+        for (int root : roots_for(GetParam(), size, false)) {
+            Shape shape = varied(size, unsigned(size * 29 + root * 7) % variations);
+            shape.root = root;
+            ASSERT_TRUE(prove(GetParam(), shape, quadratic || size > 64 ? 1 : 3));
+        }
+    }
+}
+
+TEST_P(Proof, LargeJobs) {
+    const bool everybody_has_all = inter_is(GetParam().collective, with_blocks | INTER_ALLTOALLS) &&
+                                   !inter_is(GetParam().collective, INTER_ROOTED);
+    unsigned n = 0;
+    for (int size : {257, 300, 384, 511, 512, 513, 777, 1000, 1023, 1024, 1025, 2047, 2048, 3000, 4095, 4096}) {
+        if (messages_of(GetParam(), size) > 600000 || (everybody_has_all && size > 1024))
+            break;
+        Shape shape = varied(size, n++ * 7 % variations);
+        shape.count = 1;
+        for (int root : roots_for(GetParam(), size, false)) {
+            shape.root = root;
+            ASSERT_TRUE(prove(GetParam(), shape, 1));
+        }
+    }
+}
+
+TEST_P(Proof, SegmentsAreStrands) {
+    if (!inter_is(GetParam().collective, INTER_VECTORS))
+        return;
+    for (const char *bytes : {":1", ":16", ":40", ":1K"})
+        for (int size : {1, 2, 3, 5, 8, 13, 33})
+            for (size_t count : {0, 1, 2, 37, 200})
+                for (bool in_place : {false, true}) {
+                    Algorithm segmented = GetParam();
+                    std::string name = segmented.is.name + std::string(bytes);
+                    ASSERT_TRUE(inter_algorithm_find(segmented.collective, name.c_str(), &segmented.is)) << name;
+                    Shape shape{size, size / 2, count};
+                    shape.in_place = in_place;
+                    ASSERT_TRUE(prove(segmented, shape, 3));
+                }
+}
+
+TEST_P(Composed, EverySizeTo32) {
+    for (int size = 1; size <= 32; size++)
+        for (unsigned n = unsigned(size) % 5; n < 8; n += 5)
+            ASSERT_TRUE(prove(GetParam(), varied(size, n), 2));
+}
+
+TEST_P(Composed, SomeLargerJobs) {
+    for (int size : {33, 64, 100, 255}) {
+        Shape shape = varied(size, unsigned(size) % variations);
+        ASSERT_TRUE(prove(GetParam(), shape, 1));
+    }
+}
+
+// At the end of the program: has every name of the table been proven?
+class Completeness : public ::testing::Environment {
+  public:
+    void TearDown() override {
+        if (GTEST_FLAG_GET(filter) != "*" || getenv("GTEST_TOTAL_SHARDS"))
+            return;
+        for (int c = 0; c < INTER_COLLECTIVES; c++) {
+            std::string collective = inter_collective_name(inter_collective(c));
+            if (!inter_is(inter_collective(c), SIM_COLLECTIVES))
+                continue;
+            for (const std::string &name : table_of_names().at(collective))
+                EXPECT_TRUE(proven().count(collective + " " + name))
+                    << collective << " " << name << " has not been run";
+        }
+    }
+};
+static const ::testing::Environment *const completeness = ::testing::AddGlobalTestEnvironment(new Completeness);
+
+INSTANTIATE_TEST_SUITE_P(Every, Proof, ::testing::ValuesIn(algorithms_of(SIM_COLLECTIVES, false)), test_name);
+INSTANTIATE_TEST_SUITE_P(Every, Composed, ::testing::ValuesIn(algorithms_of(SIM_COLLECTIVES, true)), test_name);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Composed);
+
+} // namespace sim
