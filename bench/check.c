@@ -27,20 +27,7 @@ static double number_of(int rank, unsigned iteration, size_t index) {
 }
 
 static bool reduces(const bench_call *call) {
-    return call->operation == BENCH_REDUCE || call->operation == BENCH_ALLREDUCE;
-}
-
-size_t bench_send_bytes(const bench_call *call, int size) {
-    if (call->operation == BENCH_BARRIER || call->operation == BENCH_BCAST)
-        return 0;
-    return call->operation == BENCH_ALLTOALL ? call->block * (size_t)size : call->block;
-}
-
-size_t bench_recv_bytes(const bench_call *call, int size) {
-    if (call->operation == BENCH_BARRIER)
-        return 0;
-    return call->operation == BENCH_ALLTOALL || call->operation == BENCH_ALLGATHER ? call->block * (size_t)size
-                                                                                   : call->block;
+    return bench_has(call->operation, BENCH_REDUCES);
 }
 
 static void fill(void *buffer, bool numbers, size_t bytes, int rank, unsigned iteration) {
@@ -75,14 +62,14 @@ static bench_mismatch compare_bytes(const char *where, const unsigned char *foun
     return (bench_mismatch){0};
 }
 
-/* The same for doubles that are the sum over the ranks first … last. */
+/* The same for doubles that are the sum over the ranks first … last of what they have from byte `offset` on. */
 static bench_mismatch compare_sums(const char *where, const unsigned char *found, size_t bytes, int first, int last,
-                                   unsigned iteration) {
+                                   unsigned iteration, size_t offset) {
     for (size_t i = 0; i < bytes / sizeof(double); i++) {
         unsigned char expected[sizeof(double)];
         double sum = 0;
         for (int rank = first; rank <= last; rank++)
-            sum += number_of(rank, iteration, i);
+            sum += number_of(rank, iteration, offset / sizeof(double) + i);
         memcpy(expected, &sum, sizeof sum);
         for (size_t j = 0; j < sizeof sum; j++)
             if (found[i * sizeof sum + j] != expected[j])
@@ -98,28 +85,34 @@ static bench_mismatch compare_filling(const char *where, const unsigned char *fo
     return (bench_mismatch){0};
 }
 
+/* Whether the standard leaves the rank's receive buffer as it was. */
+static bool receives_nothing(const bench_call *call, int rank) {
+    return (bench_has(call->operation, BENCH_TO_ROOT) && rank != call->root) ||
+           (call->operation == BENCH_EXSCAN && rank == 0);
+}
+
+static int last_summand(const bench_call *call, int rank, int size) {
+    return call->operation == BENCH_SCAN ? rank : call->operation == BENCH_EXSCAN ? rank - 1 : size - 1;
+}
+
+/* A rank that gets one of several blocks gets that of its own number. */
 static bench_mismatch compare_result(const bench_call *call, int rank, int size, unsigned iteration) {
     static const char result[] = "result";
+    const bench_shape *shape = bench_shape_of(call->operation);
     const unsigned char *recv = call->recv;
+    size_t first = shape->send == BENCH_BLOCK_A_RANK ? (size_t)rank * call->block : 0;
     bench_mismatch found = {0};
-    switch (call->operation) {
-    case BENCH_BCAST:
-        return compare_bytes(result, recv, 0, call->block, call->root, iteration, 0);
-    case BENCH_REDUCE:
-        if (rank != call->root)
-            return compare_filling("receive buffer of a rank that is not the root", recv, 0, call->block);
-        return compare_sums(result, recv, call->block, 0, size - 1, iteration);
-    case BENCH_ALLREDUCE:
-        return compare_sums(result, recv, call->block, 0, size - 1, iteration);
-    case BENCH_ALLGATHER:
-    case BENCH_ALLTOALL:
-        for (int source = 0; source < size && !found.where; source++)
-            found = compare_bytes(result, recv, (size_t)source * call->block, call->block, source, iteration,
-                                  call->operation == BENCH_ALLTOALL ? (size_t)rank * call->block : 0);
+    if (shape->recv == BENCH_NOTHING)
         return found;
-    default:
-        return found;
-    }
+    if (receives_nothing(call, rank))
+        return compare_filling("receive buffer of a rank that receives nothing", recv, 0, bench_recv_bytes(call, size));
+    if (reduces(call))
+        return compare_sums(result, recv, call->block, 0, last_summand(call, rank, size), iteration, first);
+    if (shape->recv == BENCH_BLOCK)
+        return compare_bytes(result, recv, 0, call->block, call->root, iteration, first);
+    for (int source = 0; source < size && !found.where; source++)
+        found = compare_bytes(result, recv, (size_t)source * call->block, call->block, source, iteration, first);
+    return found;
 }
 
 bench_mismatch bench_check_verify(const bench_call *call, int rank, int size, unsigned iteration) {
@@ -128,7 +121,7 @@ bench_mismatch bench_check_verify(const bench_call *call, int rank, int size, un
     if (!found.where)
         found = compare_filling("room behind the receive buffer", call->recv, recv_bytes, BENCH_GUARD_BYTES);
     if (!found.where && reduces(call))
-        found = compare_sums("send buffer", call->send, send_bytes, rank, rank, iteration);
+        found = compare_sums("send buffer", call->send, send_bytes, rank, rank, iteration, 0);
     else if (!found.where)
         found = compare_bytes("send buffer", call->send, 0, send_bytes, rank, iteration, 0);
     if (!found.where)

@@ -27,99 +27,192 @@ function number(value) {
     return sprintf(value < 10 ? "%.3f" : value < 100 ? "%.2f" : "%.1f", value)
 }
 
-# The cell of who (limits, weft, …) in a row, key being operation and bytes; "-" without a measurement.
-function time_cell(who, key,    round, count, list, least) {
+# The median over the rounds of values[who, key, round] as text; "-" without a measurement. Who: a library, a mode, a limit;
+# key: part, operation and bytes.
+function median_cell(values, who, key, format,    round, count, list) {
     count = 0
     for (round = 1; round <= rounds; round++)
-        if ((who, key, round) in med) {
-            list[++count] = med[who, key, round]
-            if (count == 1 || min[who, key, round] < least)
-                least = min[who, key, round]
-        }
-    return count ? number(median(list, count)) " [" number(least) "]" : "-"
+        if ((who, key, round) in values)
+            list[++count] = values[who, key, round]
+    return !count ? "-" : format ? sprintf(format, median(list, count)) : number(median(list, count))
 }
 
-function latency_cell(operation,    round, count, list) {
-    count = 0
+function time_cell(who, key,    round, least, cell) {
+    cell = median_cell(med, who, key)
+    if (cell == "-")
+        return cell
+    least = ""
     for (round = 1; round <= rounds; round++)
-        if ((operation, round) in latency)
-            list[++count] = latency[operation, round]
-    return count ? number(median(list, count)) : "-"
+        if ((who, key, round) in min && (least == "" || min[who, key, round] < least))
+            least = min[who, key, round]
+    return cell " [" number(least) "]"
 }
 
-function ratio_cell(over, under, key,    round, count, list) {
+function ratio(over, under, key,    round, count, list) {
     count = 0
     for (round = 1; round <= rounds; round++)
-        if ((over, key, round) in med && med[under, key, round] > 0)
+        if ((over, key, round) in med && (under, key, round) in med && med[under, key, round] > 0)
             list[++count] = med[over, key, round] / med[under, key, round]
-    return count ? sprintf("%.2f", median(list, count)) : "-"
+    return count ? median(list, count) : ""
+}
+
+function ratio_cell(over, under, key,    value) {
+    value = ratio(over, under, key)
+    return value == "" ? "-" : sprintf("%.2f", value)
+}
+
+# With a mark when the ratio is outside low … high.
+function marked_cell(over, under, key, low, high,    value) {
+    value = ratio(over, under, key)
+    return value == "" ? "-" : sprintf("%.3f %s", value, value < low || value > high ? "!" : " ")
+}
+
+# All that is noted about an operation and a size in a part goes into one line of its table.
+function note(key) {
+    if (!(key in seen)) {
+        seen[key] = 1
+        keys[++key_count] = key
+        lines[field("part")]++
+    }
+}
+
+function read_limit(    key) {
+    if (operation == "limit:flag_latency") {
+        latency["limits", field("operation_of_round"), round] = field("median_us") + 0
+        return
+    }
+    if (operation ~ /^limit:/) {
+        key = bytes
+        who = operation
+        if (!(bytes in copied)) {
+            copied[bytes] = 1
+            copies[++copy_count] = bytes
+        }
+    } else if (operation == "floor:" field("operation_of_round")) {
+        # The floors of a barrier are measured beside every operation: only those of its own group count.
+        key = "thread" SUBSEP field("operation_of_round") SUBSEP bytes
+        who = "limits"
+    } else {
+        return
+    }
+    med[who, key, round] = field("median_us") + 0
+    min[who, key, round] = field("min_us") + 0
 }
 
 {
     round = field("round")
+    part = field("part")
     library = field("library")
     operation = field("operation")
     bytes = field("bytes")
     versions[library] = field("version")
-    if (operation == "limit:flag_latency") {
-        latency[field("operation_of_round"), round] = field("median_us")
+    if (library == "limits") {
+        read_limit()
         next
     }
-    if (operation ~ /^limit:/) {
-        who = operation
-        key = bytes
+    who = part == "nonblocking" ? field("mode") : library
+    key = part SUBSEP operation SUBSEP bytes
+    note(key)
+    if (part == "overlap") {
+        med[who, key, round] = field("blocking_us") + 0
+        exposed[who, key, round] = field("exposed_us") + 0
+        hidden[who, key, round] = field("hidden_percent") + 0
+        calls[who, key, round] = field("calls_percent") + 0
     } else {
-        # The floors of a barrier are measured beside every operation: only those of its own group count.
-        if (library == "limits" && operation != "floor:" field("operation_of_round"))
-            next
-        who = library
-        if (who == "weft" && field("level") == "process")
-            who = "process"
-        sub(/^floor:/, "", operation)
-        key = operation SUBSEP bytes
-        if (library != "limits" && !((key) in seen)) {
-            seen[key] = 1
-            keys[++key_count] = key
-        }
-    }
-    med[who, key, round] = field("median_us") + 0
-    min[who, key, round] = field("min_us") + 0
-    if (who ~ /^limit:/ && !((bytes) in copied)) {
-        copied[bytes] = 1
-        copies[++copy_count] = bytes
+        med[who, key, round] = field("median_us") + 0
+        min[who, key, round] = field("min_us") + 0
     }
 }
 
-function first_table(    i, key, part) {
-    printf "2 threads of one process (weft) against 2 processes (MPI); us: median over rounds [least]\n"
-    printf "%-10s %8s %7s %18s %18s %20s %20s %11s %12s %11s\n", "operation", "bytes", "L", "floor", "weft", "Open MPI", \
-        "MPICH", "weft/floor", "openmpi/weft", "mpich/weft"
-    for (i = 1; i <= key_count; i++) {
-        key = keys[i]
-        split(key, part, SUBSEP)
-        printf "%-10s %8s %7s %18s %18s %20s %20s %11s %12s %11s\n", part[1], part[2], latency_cell(part[1]), \
-            time_cell("limits", key), time_cell("weft", key), time_cell("openmpi", key), time_cell("mpich", key), \
-            ratio_cell("weft", "limits", key), ratio_cell("openmpi", "weft", key), ratio_cell("mpich", "weft", key)
+# One line of a part's table; split_key: operation, bytes.
+function thread_line(operation, bytes, key) {
+    printf "%-10s %8s %7s %18s %18s %20s %20s %11s %12s %11s\n", operation, bytes,
+        median_cell(latency, "limits", operation), time_cell("limits", key), time_cell("weft", key),
+        time_cell("openmpi", key), time_cell("mpich", key), ratio_cell("weft", "limits", key),
+        ratio_cell("openmpi", "weft", key), ratio_cell("mpich", "weft", key)
+}
+
+function process_line(operation, bytes, key) {
+    printf "%-20s %8s %20s %20s %20s %14s %12s\n", operation, bytes, time_cell("weft", key), time_cell("openmpi", key),
+        time_cell("mpich", key), marked_cell("openmpi", "weft", key, 1, 1e9), ratio_cell("mpich", "weft", key)
+}
+
+function yield_line(operation, bytes, key) {
+    printf "%-20s %8s %20s %20s %14s\n", operation, bytes, time_cell("weft", key), time_cell("openmpi", key),
+        marked_cell("openmpi", "weft", key, 1, 1e9)
+}
+
+function nonblocking_line(operation, bytes, key) {
+    printf "%-20s %8s %20s %20s %20s %12s %12s\n", operation, bytes, time_cell("blocking", key),
+        time_cell("nonblocking", key), time_cell("persistent", key),
+        marked_cell("nonblocking", "blocking", key, 0, 1.03), marked_cell("persistent", "blocking", key, 0, 1.03)
+}
+
+function overlap_line(operation, bytes, key,    i, library) {
+    printf "%-20s %8s", operation, bytes
+    for (i = 1; i <= 3; i++) {
+        library = i == 1 ? "weft" : i == 2 ? "openmpi" : "mpich"
+        printf " | %9s %9s %7s %7s", median_cell(med, library, key), median_cell(exposed, library, key),
+            median_cell(hidden, library, key, "%.1f"), median_cell(calls, library, key, "%.1f")
+    }
+    printf "\n"
+}
+
+function head(part,    i) {
+    if (part == "thread") {
+        printf "2 threads of one process (weft) against 2 processes (MPI); us: median over rounds [least]\n"
+        printf "%-10s %8s %7s %18s %18s %20s %20s %11s %12s %11s\n", "operation", "bytes", "L", "floor", "weft",
+            "Open MPI", "MPICH", "weft/floor", "openmpi/weft", "mpich/weft"
+    } else if (part == "process") {
+        printf "2 processes, process level; !: slower than Open MPI\n"
+        printf "%-20s %8s %20s %20s %20s %14s %12s\n", "operation", "bytes", "weft", "Open MPI", "MPICH", "openmpi/weft",
+            "mpich/weft"
+    } else if (part == "yield") {
+        printf "%s processes on %s cores, process level, all yielding; !: slower than Open MPI\n", yielding, cores
+        printf "%-20s %8s %20s %20s %14s\n", "operation", "bytes", "weft", "Open MPI", "openmpi/weft"
+    } else if (part == "nonblocking") {
+        printf "weft, 2 processes, process level, samples in turn; ratios to blocking; !: more than 3 %% above\n"
+        printf "%-20s %8s %20s %20s %20s %12s %12s\n", "operation", "bytes", "blocking", "nonblocking", "persistent",
+            "nonblocking", "persistent"
+    } else {
+        printf "Overlap, 2 processes, process level: blocking us, exposed us, hidden %%, start + tests + wait in %% of blocking"
+        printf " (weft-bench --help)\n%-20s %8s", "operation", "bytes"
+        for (i = 1; i <= 3; i++)
+            printf " | %9s %9s %7s %7s", i == 1 ? "weft" : i == 2 ? "Open MPI" : "MPICH", "exposed", "hidden", "calls"
+        printf "\n"
     }
 }
 
-function second_table(    i, key, part) {
-    printf "\n2 processes, process level\n"
-    printf "%-10s %8s %20s %20s %20s %12s %11s\n", "operation", "bytes", "weft", "Open MPI", "MPICH", "openmpi/weft", "mpich/weft"
+function table(part,    i, split_key) {
+    if (!lines[part])
+        return
+    head(part)
     for (i = 1; i <= key_count; i++) {
-        key = keys[i]
-        split(key, part, SUBSEP)
-        printf "%-10s %8s %20s %20s %20s %12s %11s\n", part[1], part[2], time_cell("process", key), \
-            time_cell("openmpi", key), time_cell("mpich", key), ratio_cell("openmpi", "process", key), \
-            ratio_cell("mpich", "process", key)
+        split(keys[i], split_key, SUBSEP)
+        if (split_key[1] != part)
+            continue
+        if (part == "thread")
+            thread_line(split_key[2], split_key[3], keys[i])
+        else if (part == "process")
+            process_line(split_key[2], split_key[3], keys[i])
+        else if (part == "yield")
+            yield_line(split_key[2], split_key[3], keys[i])
+        else if (part == "nonblocking")
+            nonblocking_line(split_key[2], split_key[3], keys[i])
+        else
+            overlap_line(split_key[2], split_key[3], keys[i])
     }
+    printf "\n"
 }
 
 function limits_table(    i) {
-    printf "\nmemcpy\n%-10s %8s %20s %20s\n", "", "bytes", "one thread", "both threads"
+    if (!copy_count)
+        return
+    printf "memcpy\n%-10s %8s %20s %20s\n", "", "bytes", "one thread", "both threads"
     for (i = 1; i <= copy_count; i++)
-        printf "%-10s %8s %20s %20s\n", "", copies[i], time_cell("limit:memcpy1", copies[i]), \
+        printf "%-10s %8s %20s %20s\n", "", copies[i], time_cell("limit:memcpy1", copies[i]),
             time_cell("limit:memcpyall", copies[i])
+    printf "\n"
 }
 
 END {
@@ -129,7 +222,10 @@ END {
     if ("mpich" in versions)
         printf ", MPICH %s", versions["mpich"]
     printf "; %d rounds; L: one-way flag latency between two threads; a ratio is the median of each round's ratio\n\n", rounds
-    first_table()
-    second_table()
+    table("thread")
     limits_table()
+    table("process")
+    table("yield")
+    table("nonblocking")
+    table("overlap")
 }

@@ -6,7 +6,7 @@
 #include "bench_limits.h"
 #include "floors.h"
 #include "pin.h"
-#include "sweep.h"
+#include "report.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -117,10 +117,14 @@ static bench_timing sample(limit_thread *self, enum limit limit, size_t bytes) {
     return timing;
 }
 
+static void report(const bench_setting *setting, enum limit limit, size_t bytes, const bench_timing *timing) {
+    bench_report_row(setting, &(bench_subject){limit_names[limit], BENCH_BLOCKING, bytes}, timing);
+}
+
 static void row(limit_thread *self, enum limit limit, size_t bytes) {
     bench_timing timing = sample(self, limit, bytes);
     if (self->number == 0)
-        bench_report_row(self->team->setting, limit_names[limit], bytes, &timing);
+        report(self->team->setting, limit, bytes, &timing);
 }
 
 /* A floor that computes the wrong sums would be no floor. */
@@ -153,7 +157,7 @@ static void allreduce_row(limit_thread *self, size_t bytes) {
             fastest = exchange;
     }
     if (self->number == 0)
-        bench_report_row(self->team->setting, limit_names[SLICES], bytes, &fastest);
+        report(self->team->setting, SLICES, bytes, &fastest);
 }
 
 static size_t whole_doubles(size_t bytes) {

@@ -13,18 +13,11 @@ extern "C" {
 
 #define BENCH_MOST_SIZES 256
 
-enum bench_operation {
-    BENCH_BARRIER,
-    BENCH_BCAST,
-    BENCH_REDUCE,
-    BENCH_ALLREDUCE,
-    BENCH_ALLGATHER,
-    BENCH_ALLTOALL,
-    BENCH_LIMITS /* weft-bench only */
-};
-
 typedef struct bench_options {
     enum bench_operation operation;
+    unsigned modes; /* 1 << mode of each that is measured, at least one; their samples take turns */
+    bool overlap;   /* of the modes that are not blocking */
+    int tests;      /* of overlap; 0: by the time */
     bool process_level;
     bool check;
     bool help;
@@ -35,9 +28,6 @@ typedef struct bench_options {
     int size_count;
 } bench_options;
 
-/** "bcast" and so on. */
-const char *bench_operation_name(enum bench_operation operation);
-
 /**
  * Reads "8", "64K", "8..4M" (doubling from the first to the last) or a list of these with commas. Returns how many
  * sizes there are, or -1 when the text is no such thing, a size is 0, or there are more than BENCH_MOST_SIZES.
@@ -45,12 +35,12 @@ const char *bench_operation_name(enum bench_operation operation);
 int bench_parse_sizes(const char *text, size_t *sizes);
 
 /**
- * Reads the command line. `peer`: the program measures an MPI, and has neither limits nor levels. Returns 0, or -1
- * after a message on stderr. With --help, `help` is set and the rest may be missing.
+ * Reads the command line. `peer`: the program measures an MPI, and has neither limits nor levels: process_level is set.
+ * Returns 0, or -1 after a message on stderr. With --help, `help` is set and the rest may be missing.
  */
 int bench_parse(int argc, char **argv, bool peer, bench_options *options);
 
-/** Prints what --help prints. */
+/** Prints what --help prints (help.c). */
 void bench_print_help(const char *program, bool peer);
 
 #ifdef __cplusplus

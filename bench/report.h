@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * One row of results, as a line of a table or as one JSON object a line.
+ * One row of results, as a line of a table or as one JSON object a line; and the last words of a program that fails.
  */
 #ifndef BENCH_REPORT_H
 #define BENCH_REPORT_H
 
+#include "operations.h"
+#include "overlap.h"
 #include "sampling.h"
-#include <stdbool.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,11 +26,25 @@ typedef struct bench_setting {
     bool checked; /**< a row is printed only after its check has passed */
 } bench_setting;
 
+/** What a row is about. */
+typedef struct bench_subject {
+    const char *operation; /**< or the name of a limit */
+    enum bench_mode mode;
+    size_t bytes; /**< what one rank contributes */
+} bench_subject;
+
 /** The table's head; nothing for JSON. */
 void bench_report_head(const bench_setting *setting);
+void bench_report_overlap_head(const bench_setting *setting);
 
-/** A row, flushed. `bytes`: what one rank contributes. */
-void bench_report_row(const bench_setting *setting, const char *operation, size_t bytes, const bench_timing *timing);
+/** A row, flushed. */
+void bench_report_row(const bench_setting *setting, const bench_subject *subject, const bench_timing *timing);
+void bench_report_overlap(const bench_setting *setting, const bench_subject *subject,
+                          const bench_overlap_timing *timing);
+
+/** Prints "program: sentence" on stderr and ends the process with status 1 at once: other threads may be inside a call.
+ */
+__attribute__((noreturn, format(printf, 1, 2))) void bench_fail(const char *format, ...);
 
 #ifdef __cplusplus
 }

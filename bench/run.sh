@@ -1,27 +1,40 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Compares weft with the machine's limits and with the MPIs that are installed, on this machine:
+# Compares weft with the machine's limits and with the MPIs that are installed, on this machine, in parts:
 #
-#     bench/run.sh BUILD_FOLDER [--quick] [--rounds R]
+#     bench/run.sh BUILD_FOLDER [--part PART]… [--quick] [--rounds R] [--processes P]
+#
+#     thread       2 threads of a process against 2 processes of the MPIs, and against hand-written loops
+#     process      2 processes each, every collective
+#     yield        P processes each (default: 2 for each core, at least 4) on all cores, all of which yield while they wait
+#     nonblocking  weft, 2 processes: blocking, nonblocking and persistent calls of every collective, in turn in one run
+#     overlap      2 processes each: how much of a nonblocking collective computation hides
 #
 # The programs take turns, operation by operation, R rounds over: what else the machine does then hits all of them, and a ratio
-# is always one of two times of the same round. All rows stay in BUILD_FOLDER/bench.jsonl, one JSON object a line with the
-# round in front. Needs bash and awk; a peer that is missing is left out.
+# is always one of two times of the same round. --quick: one round, few samples, and the collectives without their relatives
+# (those in v and w, reduce_scatter_block, exscan). All rows stay in BUILD_FOLDER/bench.jsonl, one JSON object a line with part
+# and round in front. Needs bash and awk; a peer that is missing is left out.
 set -euo pipefail
 
 usage() {
-    echo "usage: bench/run.sh BUILD_FOLDER [--quick] [--rounds R]" >&2
+    echo "usage: bench/run.sh BUILD_FOLDER [--part thread|process|yield|nonblocking|overlap]... [--quick] [--rounds R]" >&2
+    echo "                    [--processes P]" >&2
     exit 2
 }
 
-build="" rounds=5 quick=0
+build="" rounds="" quick=0 parts="" processes=$((2 * $(nproc)))
+[ "$processes" -ge 4 ] || processes=4
 while [ $# -gt 0 ]; do
     case $1 in
         --quick) quick=1 ;;
-        --rounds)
+        --rounds | --processes | --part)
             [ $# -gt 1 ] || usage
+            case $1 in
+                --rounds) rounds=$2 ;;
+                --processes) processes=$2 ;;
+                --part) parts="$parts $2" ;;
+            esac
             shift
-            rounds=$1
             ;;
         -*) usage ;;
         *)
@@ -31,7 +44,13 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-case $rounds in '' | *[!0-9]* | 0) usage ;; esac
+rounds=${rounds:-$((quick ? 1 : 3))}
+for number in "$rounds" "$processes"; do
+    case $number in '' | *[!0-9]* | 0) usage ;; esac
+done
+for part in $parts; do
+    case $part in thread | process | yield | nonblocking | overlap) ;; *) usage ;; esac
+done
 [ -n "$build" ] || usage
 if [ ! -x "$build/bin/weft-bench" ] || [ ! -x "$build/bin/weftrun" ]; then
     echo "bench/run.sh: $build has no bin/weft-bench and bin/weftrun: build first" >&2
@@ -41,44 +60,45 @@ fi
 here=$(cd "$(dirname "$0")" && pwd)
 bin=$(cd "$build/bin" && pwd)
 rows=$build/bench.jsonl
-limit_s=120 # no single run of a benchmark comes near it
+limit_s=60 # no single run of a benchmark comes near it
 failures=0
-operations="barrier allreduce bcast reduce allgather alltoall"
-repeats=()
-if [ "$quick" = 1 ]; then
-    rounds=2
-    repeats=(--repeats 50)
+of_threads="barrier allreduce bcast reduce allgather alltoall"
+of_processes="barrier bcast scatter scatterv gather gatherv allgather allgatherv alltoall alltoallv alltoallw reduce allreduce
+    reduce_scatter reduce_scatter_block scan exscan"
+overlapped="bcast allreduce allgather alltoall"
+if [ "$quick" = 1 ]; then # without the relatives of others
+    of_processes="barrier bcast scatter gather allgather alltoall reduce allreduce reduce_scatter scan"
 fi
 
-sizes_of() {
-    case $1 in
-        barrier) echo 8 ;; # not used
-        allreduce) echo 8,1K,32K,1M,4M ;;
-        *) echo 8,1K,32K,1M ;;
-    esac
-}
-
-# measure NAME COMMAND…: appends the rows; a run that fails or takes too long is reported and costs nothing but its rows.
+# measure NAME SAMPLES COMMAND…: appends the rows; a run that fails or takes too long is reported and costs nothing but its
+# rows. SAMPLES a row; 0: as many as fit into weft-bench's time for a row.
 measure() {
-    local name=$1 output status=0
-    shift
+    local name=$1 samples=$2 output status=0 repeats=()
+    shift 2
+    [ "$quick" = 0 ] || samples=50
+    [ "$samples" = 0 ] || repeats=(--repeats "$samples")
     output=$(timeout --foreground -k 5 "$limit_s" "$@" "${repeats[@]}" --format json </dev/null) || status=$?
     if [ "$status" -ne 0 ]; then
         echo "bench/run.sh: $name failed with status $status: $*" >&2
         failures=$((failures + 1))
     fi
-    { grep '^{' <<<"$output" || true; } | sed "s/^{/{\"round\": $round, \"operation_of_round\": \"$operation\", /" >>"$rows"
+    { grep '^{' <<<"$output" || true; } |
+        sed "s/^{/{\"part\": \"$part\", \"round\": $round, \"operation_of_round\": \"$operation\", /" >>"$rows"
 }
 
 # Every rank has its own core: weft-bench sees to it by itself, the peers must be told.
 bind=none
 [ "$(nproc)" -lt 2 ] || bind=core
 
-openmpi=() mpich=()
+# openmpi and mpich: the launchers, for 2 processes with a core each; openmpi_yield: for more processes than cores, none of
+# which keeps a core while it waits. (MPICH's processes cannot be told to: they are left out there.)
+openmpi=() openmpi_yield=() mpich=()
 if [ -x "$bin/peer-openmpi" ]; then
     launcher=$(command -v mpirun.openmpi || command -v mpirun || true)
     if [ -n "$launcher" ]; then
         openmpi=("$launcher" --oversubscribe --bind-to "$bind" -n 2 "$bin/peer-openmpi")
+        openmpi_yield=("$launcher" --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -n "$processes"
+            "$bin/peer-openmpi")
         export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     fi
 fi
@@ -89,23 +109,71 @@ fi
 [ ${#openmpi[@]} -gt 0 ] || echo "bench/run.sh: no Open MPI (packages openmpi-bin, libopenmpi-dev): its columns stay empty" >&2
 [ ${#mpich[@]} -gt 0 ] || echo "bench/run.sh: no MPICH (packages mpich, libmpich-dev): its columns stay empty" >&2
 
+# peers SAMPLES OPTION…: both MPIs with 2 processes.
+peers() {
+    local samples=$1
+    shift
+    [ ${#openmpi[@]} -eq 0 ] || measure "Open MPI" "$samples" "${openmpi[@]}" "$operation" "$@"
+    [ ${#mpich[@]} -eq 0 ] || measure MPICH "$samples" "${mpich[@]}" "$operation" "$@"
+}
+
+# weft PROCESSES SAMPLES OPTION…
+weft() {
+    local count=$1 samples=$2
+    shift 2
+    measure "weft, process level" "$samples" "$bin/weftrun" -n "$count" -t 1 "$bin/weft-bench" "$operation" --level process "$@"
+}
+
+part_thread() {
+    local sizes=8,1K,32K,1M limit_sizes=8 # floors exist for two only; the flag latency is wanted beside every operation
+    if [ "$operation" = allreduce ]; then
+        sizes=$sizes,4M
+        limit_sizes=$sizes
+    fi
+    measure limits 0 "$bin/weft-bench" limits --bytes "$limit_sizes"
+    measure weft 0 "$bin/weftrun" -n 1 -t 2 "$bin/weft-bench" "$operation" --bytes "$sizes"
+    peers 0 --bytes "$sizes"
+}
+
+part_process() {
+    weft 2 400 --bytes 8,32K,1M
+    peers 400 --bytes 8,32K,1M
+}
+
+part_yield() {
+    weft "$processes" 100 --bytes 8,32K,1M
+    [ ${#openmpi[@]} -eq 0 ] || measure "Open MPI, yielding" 100 "${openmpi_yield[@]}" "$operation" --bytes 8,32K,1M
+}
+
+part_nonblocking() {
+    weft 2 300 --bytes 8,1M --blocking --nonblocking --persistent
+}
+
+part_overlap() {
+    weft 2 200 --bytes 32K,1M --overlap
+    peers 200 --bytes 32K,1M --overlap
+}
+
+operations_of() {
+    case $1 in
+        thread) echo "$of_threads" ;;
+        overlap) echo "$overlapped" ;;
+        *) echo "$of_processes" ;;
+    esac
+}
+
 : >"$rows"
 for ((round = 1; round <= rounds; round++)); do
-    for operation in $operations; do
-        if [ -t 2 ]; then printf '\rround %d of %d: %-10s' "$round" "$rounds" "$operation" >&2; fi
-        sizes=$(sizes_of "$operation")
-        limit_sizes=8 # floors exist for these two only; the flag latency is wanted beside every operation
-        [ "$operation" != allreduce ] || limit_sizes=$sizes
-        measure limits "$bin/weft-bench" limits --bytes "$limit_sizes"
-        measure weft "$bin/weftrun" -n 1 -t 2 "$bin/weft-bench" "$operation" --bytes "$sizes"
-        [ ${#openmpi[@]} -eq 0 ] || measure "Open MPI" "${openmpi[@]}" "$operation" --bytes "$sizes"
-        [ ${#mpich[@]} -eq 0 ] || measure MPICH "${mpich[@]}" "$operation" --bytes "$sizes"
-        measure "weft, process level" "$bin/weftrun" -n 2 -t 1 "$bin/weft-bench" "$operation" --level process --bytes "$sizes"
+    for part in ${parts:-thread process yield nonblocking overlap}; do
+        for operation in $(operations_of "$part"); do
+            if [ -t 2 ]; then printf '\rround %d of %d: %-12s %-22s' "$round" "$rounds" "$part" "$operation" >&2; fi
+            "part_$part"
+        done
     done
 done
-if [ -t 2 ]; then printf '\r%40s\r' '' >&2; fi
+if [ -t 2 ]; then printf '\r%60s\r' '' >&2; fi
 
-awk -v rounds="$rounds" -f "$here/compare.awk" "$rows"
+awk -v rounds="$rounds" -v yielding="$processes" -v cores="$(nproc)" -f "$here/compare.awk" "$rows"
 echo "rows: $rows"
 if [ "$failures" -gt 0 ]; then
     echo "bench/run.sh: $failures runs failed" >&2

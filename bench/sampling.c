@@ -42,21 +42,40 @@ static size_t find_batch(const bench_driver *driver, void *rank, const void *cal
     }
 }
 
-int bench_sample(const bench_driver *driver, void *rank, const void *call, size_t repeats, bench_timing *timing) {
-    double batch_us, *values;
-    size_t calls = find_batch(driver, rank, call, &batch_us), samples = repeats;
-    if (samples == 0) {
-        double fit = batch_us > 0 ? BENCH_ROW_US / batch_us : BENCH_MOST_SAMPLES;
-        samples = fit > BENCH_MOST_SAMPLES ? BENCH_MOST_SAMPLES : (size_t)fit;
-        samples = samples < BENCH_LEAST_SAMPLES ? BENCH_LEAST_SAMPLES : samples;
+/* As many samples of each call as fit into the time of as many rows. */
+static size_t fitting_samples(double round_us, int count) {
+    double fit = round_us > 0 ? count * BENCH_ROW_US / round_us : BENCH_MOST_SAMPLES;
+    return fit > BENCH_MOST_SAMPLES    ? BENCH_MOST_SAMPLES
+           : fit < BENCH_LEAST_SAMPLES ? BENCH_LEAST_SAMPLES
+                                       : (size_t)fit;
+}
+
+int bench_sample_in_turn(const bench_driver *driver, void *rank, const void *const calls[], int count, size_t repeats,
+                         bench_timing timings[]) {
+    double round_us = 0, *values;
+    size_t samples;
+    for (int turn = 0; turn < count; turn++) {
+        double batch_us;
+        timings[turn].calls = find_batch(driver, rank, calls[turn], &batch_us);
+        round_us += batch_us;
     }
-    values = malloc(samples * sizeof *values);
+    samples = repeats ? repeats : fitting_samples(round_us, count);
+    values = malloc((size_t)count * samples * sizeof *values);
     if (!values)
         return -1;
     for (size_t i = 0; i < samples; i++)
-        values[i] = time_batch(driver, rank, call, calls) / (double)calls;
-    driver->maximum(rank, values, samples);
-    *timing = (bench_timing){calls, samples, bench_summarise(values, samples)};
+        for (int turn = 0; turn < count; turn++)
+            values[(size_t)turn * samples + i] =
+                time_batch(driver, rank, calls[turn], timings[turn].calls) / (double)timings[turn].calls;
+    driver->maximum(rank, values, (size_t)count * samples);
+    for (int turn = 0; turn < count; turn++) {
+        timings[turn].samples = samples;
+        timings[turn].us = bench_summarise(values + (size_t)turn * samples, samples);
+    }
     free(values);
     return 0;
+}
+
+int bench_sample(const bench_driver *driver, void *rank, const void *call, size_t repeats, bench_timing *timing) {
+    return bench_sample_in_turn(driver, rank, &call, 1, repeats, timing);
 }

@@ -20,6 +20,7 @@ extern "C" {
 #define BENCH_LEAST_SAMPLES 10       /* … but there are this many at least */
 #define BENCH_MOST_SAMPLES  1000
 #define BENCH_MOST_CALLS    (1u << 20) /* of a batch */
+#define BENCH_MOST_TURNS    4
 
 /** What the sampling knows of the library, or the hand-written loop, that it times. Each function ends the program with
  * a message when it fails. `rank` is the caller's own state. */
@@ -46,6 +47,13 @@ double bench_now_us(void);
  * BENCH_ROW_US allows. Returns 0, or -1 when there is no memory (at this rank: the caller ends the program).
  */
 int bench_sample(const bench_driver *driver, void *rank, const void *call, size_t repeats, bench_timing *timing);
+
+/**
+ * Times `count` calls, from 1 to BENCH_MOST_TURNS, whose samples take turns, so that whatever else the machine does
+ * meets all of them alike: the fair way to compare two that hardly differ.
+ */
+int bench_sample_in_turn(const bench_driver *driver, void *rank, const void *const calls[], int count, size_t repeats,
+                         bench_timing timings[]);
 
 #ifdef __cplusplus
 }

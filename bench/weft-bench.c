@@ -5,61 +5,24 @@
  */
 #include "bench_limits.h"
 #include "pin.h"
+#include "simulate.h"
 #include "sweep.h"
+#include "weft_calls.h"
 
 #include <omp.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <weft/weft.h>
 
 static void stop(const char *call, int code) {
     bench_fail("%s: %s (%s)", call, weft_last_error(), weft_strerror(code));
 }
 
-static int one_call(const bench_call *call, weft_comm *comm) {
-    size_t doubles = call->block / sizeof(double);
-    switch (call->operation) {
-    case BENCH_BCAST:
-        return weft_bcast(call->recv, call->block, WEFT_BYTE, call->root, comm);
-    case BENCH_REDUCE:
-        return weft_reduce(call->send, call->recv, doubles, WEFT_DOUBLE, WEFT_SUM, call->root, comm);
-    case BENCH_ALLREDUCE:
-        return weft_allreduce(call->send, call->recv, doubles, WEFT_DOUBLE, WEFT_SUM, comm);
-    case BENCH_ALLGATHER:
-        return weft_allgather(call->send, call->block, WEFT_BYTE, call->recv, call->block, WEFT_BYTE, comm);
-    case BENCH_ALLTOALL:
-        return weft_alltoall(call->send, call->block, WEFT_BYTE, call->recv, call->block, WEFT_BYTE, comm);
-    default:
-        return weft_barrier(comm);
-    }
-}
-
-static void barrier(void *comm) {
-    int code = weft_barrier(comm);
-    if (code)
-        stop("weft_barrier", code);
-}
-
-static void run(void *comm, const void *call_data, size_t calls) {
-    const bench_call *call = call_data;
-    for (size_t i = 0; i < calls; i++) {
-        int code = one_call(call, comm);
-        if (code)
-            stop(bench_operation_name(call->operation), code);
-        if (call->then_barrier)
-            barrier(comm);
-    }
-}
-
-static void maximum(void *comm, double *values, size_t count) {
-    int code = weft_allreduce(WEFT_IN_PLACE, values, count, WEFT_DOUBLE, WEFT_MAX, comm);
-    if (code)
-        stop("weft_allreduce of the times", code);
-}
-
 /* What every rank does with its communicator. Returns 1 when a check failed. */
 static int measure(const bench_options *options, weft_comm *comm) {
-    static const bench_driver driver = {run, barrier, maximum};
-    const bench_rank rank = {&driver, comm, weft_rank(comm), weft_size(comm)};
+    bench_weft_calls calls = bench_weft_open(comm);
+    const bench_rank rank = {&bench_weft_library, &calls, weft_rank(comm), weft_size(comm)};
+    int failed;
     const bench_setting setting = {.library = "weft",
                                    .version = weft_version(),
                                    .level = options->process_level ? "process" : "thread",
@@ -67,7 +30,9 @@ static int measure(const bench_options *options, weft_comm *comm) {
                                    .threads = weft_node_threads(comm, 0),
                                    .format = options->format,
                                    .checked = options->check};
-    return bench_sweep(&rank, options, &setting);
+    failed = bench_sweep(&rank, options, &setting);
+    bench_weft_close(&calls);
+    return failed;
 }
 
 static int measure_threads(const bench_options *options) {
@@ -102,6 +67,9 @@ static int measure_threads(const bench_options *options) {
 int main(int argc, char **argv) {
     bench_options options;
     int status, code;
+    for (int i = 1; i < argc; i++)
+        if (strncmp(argv[i], "--simulate", strlen("--simulate")) == 0)
+            return bench_simulate(argc, argv);
     if (bench_parse(argc, argv, false, &options))
         return 2;
     if (options.help) {

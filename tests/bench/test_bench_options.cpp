@@ -76,8 +76,70 @@ TEST(CommandLine, Defaults) {
 TEST(CommandLine, APeerHasNeitherLimitsNorLevels) {
     bench_options options;
     EXPECT_EQ(parse({"bcast"}, true, &options), 0);
+    EXPECT_TRUE(options.process_level);
     EXPECT_EQ(parse({"limits"}, true, &options), -1);
     EXPECT_EQ(parse({"bcast", "--level", "process"}, true, &options), -1);
+    EXPECT_EQ(parse({"scan", "--nonblocking"}, true, &options), 0);
+    EXPECT_EQ(parse({"scan", "--overlap"}, true, &options), 0);
+}
+
+TEST(CommandLine, ModesAddUp) {
+    const unsigned blocking = 1u << BENCH_BLOCKING, nonblocking = 1u << BENCH_NONBLOCKING,
+                   persistent = 1u << BENCH_PERSISTENT;
+    bench_options options;
+    ASSERT_EQ(parse({"bcast"}, false, &options), 0);
+    EXPECT_EQ(options.modes, blocking);
+    ASSERT_EQ(parse({"bcast", "--level=process", "--nonblocking"}, false, &options), 0);
+    EXPECT_EQ(options.modes, nonblocking);
+    ASSERT_EQ(parse({"bcast", "--level=process", "--persistent", "--blocking"}, false, &options), 0);
+    EXPECT_EQ(options.modes, blocking | persistent);
+}
+
+TEST(CommandLine, OverlapIsNonblockingUnlessPersistent) {
+    bench_options options;
+    ASSERT_EQ(parse({"bcast", "--level=process", "--overlap", "--tests", "12"}, false, &options), 0);
+    EXPECT_TRUE(options.overlap);
+    EXPECT_EQ(options.modes, 1u << BENCH_NONBLOCKING);
+    EXPECT_EQ(options.tests, 12);
+    ASSERT_EQ(parse({"bcast", "--level=process", "--overlap", "--persistent"}, false, &options), 0);
+    EXPECT_EQ(options.modes, 1u << BENCH_PERSISTENT);
+    EXPECT_EQ(options.tests, 0);
+    EXPECT_EQ(parse({"bcast", "--level=process", "--overlap", "--blocking"}, false, &options), -1);
+    EXPECT_EQ(parse({"bcast", "--level=process", "--tests", "12"}, false, &options), -1);
+    EXPECT_EQ(parse({"bcast", "--level=process", "--overlap", "--tests", "0"}, false, &options), -1);
+}
+
+TEST(CommandLine, ThreadsHaveSomeCollectivesAndBlockThen) {
+    bench_options options;
+    std::string of_threads;
+    for (int operation = 0; operation < BENCH_COLLECTIVES; operation++) {
+        std::string name = bench_operation_name(static_cast<bench_operation>(operation));
+        EXPECT_EQ(parse({name, "--level", "process"}, false, &options), 0) << name;
+        EXPECT_EQ(options.operation, operation);
+        if (parse({name}, false, &options) == 0)
+            of_threads += name + " ";
+    }
+    EXPECT_EQ(of_threads, "barrier bcast scatter gather allgather alltoall alltoallv reduce allreduce ");
+    for (const char *option : {"--nonblocking", "--persistent", "--overlap"})
+        EXPECT_EQ(parse({"bcast", option}, false, &options), -1) << option;
+}
+
+TEST(Operations, BlocksAreTheLeastThatContributeSoMuch) {
+    EXPECT_EQ(bench_block_bytes(BENCH_BCAST, 17, 3), 17u);
+    EXPECT_EQ(bench_block_bytes(BENCH_GATHERV, 17, 3), 17u);
+    EXPECT_EQ(bench_block_bytes(BENCH_ALLTOALLW, 17, 3), 6u);
+    EXPECT_EQ(bench_block_bytes(BENCH_SCAN, 17, 3), 24u);
+    EXPECT_EQ(bench_block_bytes(BENCH_REDUCE_SCATTER, 17, 3), 8u);
+    EXPECT_EQ(bench_block_bytes(BENCH_REDUCE_SCATTER_BLOCK, 25, 3), 16u);
+    for (int operation = BENCH_BCAST; operation < BENCH_COLLECTIVES; operation++)
+        for (size_t bytes = 1; bytes < 100; bytes++) {
+            bench_call call = {};
+            call.operation = static_cast<bench_operation>(operation);
+            call.block = bench_block_bytes(call.operation, bytes, 3);
+            EXPECT_GE(bench_contributed_bytes(&call, 3), bytes);
+            call.block -= bench_unit_bytes(call.operation);
+            EXPECT_LT(bench_contributed_bytes(&call, 3), bytes);
+        }
 }
 
 } // namespace

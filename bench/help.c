@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* What --help prints: the meaning of every option and of every figure. */
+#include "options.h"
+
+#include <stdio.h>
+
+/* The lines as they are printed. */
+/* clang-format off */
+static const char help_text[] =
+    "  --bytes SIZES        what one rank contributes: 8, 64K, 8..4M (doubling), or a list\n"
+    "                       with commas; suffixes K, M, G; default 8..4M. A row shows what was\n"
+    "                       really contributed.\n"
+    "                       bcast: the message\n"
+    "                       scatter, gather, allgather: the block that a rank gets or gives\n"
+    "                       alltoall: a rank's whole send buffer, one block for each rank, rounded\n"
+    "                       up to whole bytes a block\n"
+    "                       reduce, allreduce, scan, exscan: the vector; doubles, summed, rounded\n"
+    "                       up to whole ones\n"
+    "                       reduce_scatter, reduce_scatter_block: the whole vector, of equal blocks\n"
+    "                       of doubles, one for each rank\n"
+    "                       Those ending in v or w are called with equal counts, packed.\n"
+    "  --format table|json  json: one object a line\n"
+    "  --check              before a row is timed, verify every byte of the results of its size, of\n"
+    "                       one element less and of one more, with other data and another root in\n"
+    "                       each call (barrier: that nobody leaves before all came); a mismatch ends\n"
+    "                       the run with status 1\n"
+    "  --repeats R          samples a row; default: what fits into 0.3 s, 10 to 1000\n"
+    "  --nonblocking        start and wait instead of the blocking call\n"
+    "  --persistent         prepare once a row; each call is a start and a wait (of the MPIs those of\n"
+    "                       version 4 on)\n"
+    "  --blocking           the blocking call (default). Of these three several may be given: there is\n"
+    "                       a row for each, and their samples take turns, which is the fair way to\n"
+    "                       compare them\n"
+    "  --overlap            how much of the operation computation hides, see below; nonblocking, or\n"
+    "                       with --persistent\n"
+    "  --tests N            of --overlap: tests during the computation; default: one every 10 us, from\n"
+    "                       4 to 100\n"
+    "  --help\n"
+    "\n"
+    "A sample is a batch of calls that lasts at least 20 us and that all ranks start together; its\n"
+    "value is the time of the slowest rank, divided by the calls. min, median and p99 are taken over\n"
+    "the samples. In collectives with a root and in scans a barrier follows each call, in weft and in\n"
+    "the peers alike: otherwise the ranks that only send would run ahead.\n"
+    "\n"
+    "Overlap (Hoefler, Lumsdaine, Rehm 2007; Ramos, Taboada, Exposito, Tourino 2015): a sample is the\n"
+    "blocking call, the computation alone, which is a fixed amount of work that lasts about as long\n"
+    "as the blocking call, and the call started, the same work in slices with a test between each two,\n"
+    "and a wait; all ranks begin each of them together. Times are medians over the samples, of the\n"
+    "slowest rank: blocking, compute, total (of the third), exposed (total - compute, of the rank where\n"
+    "it is largest), calls (the part of total that is spent in start, tests and wait).\n"
+    "hidden % = 100 (1 - exposed / blocking), kept within 0 and 100; calls % = 100 calls / blocking.\n";
+
+static const char limits_text[] =
+    "\n"
+    "Threads are bound to a core each where the process may use that many cores.\n"
+    "\n"
+    "limits: what the machine and hand-written loops reach: limit:flag_latency (one way, one cache\n"
+    "line), limit:memcpy1 and limit:memcpyall (one thread, all threads; from 4K on), floor:barrier\n"
+    "(two flags) and floor:allreduce (two threads, each adds half of the vector for both; to 1K also\n"
+    "with the values beside the flags, and the faster of the two counts).\n";
+/* clang-format on */
+
+/* Their names, of all or of those that threads have, in lines. */
+static void print_operations(bool threads) {
+    int column = 0;
+    for (int i = 0; i < BENCH_COLLECTIVES; i++) {
+        const char *name = bench_operation_name((enum bench_operation)i);
+        if (threads && !bench_has((enum bench_operation)i, BENCH_THREADS))
+            continue;
+        if (column > 70) {
+            printf("\n");
+            column = 0;
+        }
+        column += printf("%s%s", column ? " " : "  ", name);
+    }
+    printf("\n");
+}
+
+void bench_print_help(const char *program, bool peer) {
+    printf("usage: %s OPERATION [OPTION ...]\n", program);
+    if (!peer)
+        printf("       %s limits [--threads T] [--bytes SIZES] [--format table|json] [--repeats R]\n"
+               "       %s --simulate MACHINE COLLECTIVE (see --simulate --help)\n\n"
+               "Run it under a launcher: weftrun -n PROCESSES -t THREADS %s allreduce. Threads come from OpenMP.\n",
+               program, program, program);
+    printf("\nOPERATION is one of\n");
+    print_operations(false);
+    if (!peer) {
+        printf("and between threads so far, with blocking calls, one of\n");
+        print_operations(true);
+        printf("\n  --level LEVEL        thread (default): every thread is a rank; process: every process is one, and\n"
+               "                       threads have no part\n");
+    } else {
+        printf("\n");
+    }
+    fputs(help_text, stdout);
+    if (!peer)
+        fputs(limits_text, stdout);
+}
