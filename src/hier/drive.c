@@ -40,7 +40,9 @@ static bool drive(hier_world *world, hier_look *look, void *argument, bool tired
 static bool try_once(hier_world *world, hier_look *look, void *argument) {
     if (!hier_funnel_try(world))
         return false; /* who holds it moves things on */
-    bool done = look(argument) || (inter_engine_progress(&world->engine) && look(argument));
+    bool done = look(argument);
+    for (int round = 0; round < HIER_LOOKS_IN_FUNNEL && !done && inter_engine_progress(&world->engine); round++)
+        done = look(argument);
     hier_funnel_leave(world);
     return done;
 }
