@@ -22,6 +22,8 @@ static const choice wait_policies[] = {
 static const choice bootstraps[] = {
     {"auto", CORE_BOOTSTRAP_AUTO}, {"pmix", CORE_BOOTSTRAP_PMIX}, {"single", CORE_BOOTSTRAP_SINGLE}, {0}};
 
+static const choice switches[] = {{"on", 1}, {"off", 0}, {0}};
+
 #define FIELD(name)  offsetof(core_config, name)
 #define OPTION(name) offsetof(weft_options, name)
 #define NO_OPTION    SIZE_MAX
@@ -50,6 +52,8 @@ static const variable variables[CORE_VARIABLES] = {
                              .meaning = "operations that a team may have under way"},
     [CORE_VARIABLE_BOOTSTRAP] = {"WEFT_BOOTSTRAP", "auto", FIELD(bootstrap), NO_OPTION, .choices = bootstraps,
                                  .meaning = "how the processes find each other"},
+    [CORE_VARIABLE_LINES] = {"WEFT_LINES", "on", FIELD(lines), NO_OPTION, .choices = switches,
+                             .meaning = "shared memory between processes of a host, not UCX"},
     [CORE_VARIABLE_ALGORITHM] = {"WEFT_ALGORITHM", "", FIELD(algorithm), OPTION(algorithm),
                                  .text_bytes = CORE_ALGORITHM_BYTES,
                                  .meaning = "algorithms forced, as in allreduce=nbBDE/slices"},

@@ -21,6 +21,7 @@ enum core_variable {
     CORE_VARIABLE_THREADS,
     CORE_VARIABLE_SLOTS,
     CORE_VARIABLE_BOOTSTRAP,
+    CORE_VARIABLE_LINES,
     CORE_VARIABLE_ALGORITHM,
     CORE_VARIABLES
 };
@@ -33,6 +34,7 @@ typedef struct core_config {
     int threads;                             /* WEFT_THREADS: default team size; 0: one a core */
     int slots;                               /* WEFT_SLOTS: operations a team may have under way */
     enum core_bootstrap_choice bootstrap;    /* WEFT_BOOTSTRAP: auto, pmix, single */
+    int lines;                               /* WEFT_LINES: shared memory between processes of a host; 0: UCX only */
     char algorithm[CORE_ALGORITHM_BYTES];    /* WEFT_ALGORITHM: "" or e.g. "allreduce=nbBDE/slices,bcast=MST/flags" */
     enum core_origin origin[CORE_VARIABLES]; /* where each value came from */
 } core_config;

@@ -114,7 +114,7 @@ static bool one_host(const hier_world *world) {
 
 int hier_world_use_lines(hier_world *world, inter_lines *lines) {
     uint64_t says = 0;
-    if (lines && world->bootstrap && map_lines(world, lines))
+    if (lines && world->bootstrap && world->config.lines && map_lines(world, lines))
         says = MAPPED | (inter_lines_can_pull(lines) ? CAN_PULL : 0) | (world->waiting.may_sleep ? 0 : AWAKE) |
                (one_host(world) ? ONE_HOST : 0);
     int code = weft_allreduce(WEFT_IN_PLACE, &says, 1, WEFT_UINT64_T, WEFT_BAND, world->process_comm);

@@ -62,6 +62,7 @@ TEST_F(Config, Defaults) {
     EXPECT_EQ(config.threads, 0);
     EXPECT_EQ(config.slots, 16);
     EXPECT_EQ(config.bootstrap, CORE_BOOTSTRAP_AUTO);
+    EXPECT_EQ(config.lines, 1);
     EXPECT_STREQ(config.algorithm, "");
     for (core_origin origin : config.origin)
         EXPECT_EQ(origin, CORE_ORIGIN_DEFAULT);
@@ -86,10 +87,14 @@ TEST_F(Config, EveryWord) {
         EXPECT_EQ(load_with("WEFT_BOOTSTRAP", word), WEFT_SUCCESS);
         EXPECT_EQ(config.bootstrap, value) << word;
     }
+    for (int on : {0, 1}) {
+        EXPECT_EQ(load_with("WEFT_LINES", on ? "on" : "off"), WEFT_SUCCESS);
+        EXPECT_EQ(config.lines, on);
+    }
 }
 
 TEST_F(Config, WordsAreExact) {
-    for (const char *name : {"WEFT_THREAD_LEVEL", "WEFT_WAIT", "WEFT_BOOTSTRAP"})
+    for (const char *name : {"WEFT_THREAD_LEVEL", "WEFT_WAIT", "WEFT_BOOTSTRAP", "WEFT_LINES"})
         for (const char *bad : {"", " ", "Auto", "auto ", " auto", "autox", "1", "multiple"}) {
             EXPECT_EQ(load_with(name, bad), WEFT_ERR_CONFIG) << name << "=" << bad;
             EXPECT_TRUE(error_has(std::string(name) + " is \"" + bad + "\"; expected one of: ")) << weft_last_error();
@@ -239,10 +244,10 @@ TEST_F(Config, ThePrintedTableShowsValuesAndOrigins) {
     setenv("WEFT_ALGORITHM", "allreduce=nbBDE/slices", 1);
     ASSERT_EQ(load(&options), WEFT_SUCCESS);
     std::string table = print();
-    for (const char *row :
-         {"WEFT_THREAD_LEVEL  serialized   default ", "WEFT_WAIT          yield        option ",
-          "WEFT_SLOTS         256          environment ", "WEFT_THREADS       0            default ",
-          "WEFT_BOOTSTRAP     auto         default ", "WEFT_ALGORITHM     allreduce=nbBDE/slices environment"})
+    for (const char *row : {"WEFT_THREAD_LEVEL  serialized   default ", "WEFT_WAIT          yield        option ",
+                            "WEFT_SLOTS         256          environment ", "WEFT_THREADS       0            default ",
+                            "WEFT_BOOTSTRAP     auto         default ", "WEFT_LINES         on           default ",
+                            "WEFT_ALGORITHM     allreduce=nbBDE/slices environment"})
         EXPECT_NE(table.find(row), std::string::npos) << row << "\nin\n" << table;
     EXPECT_NE(table.find("power of two, 2 to 1024"), std::string::npos) << table;
 }
