@@ -4,6 +4,7 @@
 #include <core/error.h>
 #include <hier/process.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Blocks as the caller gave them: counts and displacements in elements of one type, or of one each (then in bytes). */
 typedef struct blocks {
@@ -133,13 +134,33 @@ static int plan_buffers(const weft_comm *comm, const hier_arguments *arguments, 
     return WEFT_SUCCESS;
 }
 
-static bool grow(hier_plan *plan, size_t entries) {
-    size_t *arrays = realloc(plan->arrays, entries * sizeof(*arrays));
-    if (!arrays)
-        return false;
-    plan->arrays = arrays;
-    plan->capacity = entries;
+/* Room for so many entries, beside those of the plan before. */
+static bool make_room(hier_plan *plan, size_t entries) {
+    if (entries > plan->capacity) {
+        size_t *memory = realloc(plan->memory, 2 * entries * sizeof(*memory));
+        if (!memory)
+            return false;
+        plan->memory = plan->arrays = memory;
+        plan->capacity = entries;
+        plan->entries = SIZE_MAX; /* those before are lost */
+    }
+    plan->arrays = plan->arrays == plan->memory ? plan->memory + plan->capacity : plan->memory;
     return true;
+}
+
+/* Are the arrays' contents those of the plan before? Then its schedule need not be built again. */
+static void compare_arrays(hier_plan *plan, size_t ranks) {
+    const inter_view *view = &plan->view;
+    const size_t *before = plan->arrays == plan->memory ? plan->memory + plan->capacity : plan->memory;
+    bool reduces = plan->binding.op; /* offsets only */
+    size_t entries = view->send_counts   ? 4 * ranks
+                     : view->recv_counts ? 2 * ranks
+                     : view->offsets     ? (reduces ? ranks + 1 : 3 * ranks + 1)
+                                         : 0;
+    if (entries != plan->entries || memcmp(before, plan->arrays, entries * sizeof(*before)) != 0)
+        plan->contents++;
+    plan->entries = entries;
+    plan->view.contents = plan->contents;
 }
 
 int hier_plan_make(const weft_comm *comm, const hier_arguments *arguments, hier_plan *plan) {
@@ -157,8 +178,13 @@ int hier_plan_make(const weft_comm *comm, const hier_arguments *arguments, hier_
     plan->binding = (inter_binding){.send = arguments->send, .recv = arguments->recv, .by_lines = true};
     if (inter_is(arguments->collective, INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV)))
         plan->view.count = arguments->own_bytes;
-    if (arrays > plan->capacity && !grow(plan, arrays))
+    if (arrays && !make_room(plan, arrays))
         return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for the counts of %d ranks", comm->rank,
                           arguments->call, comm->size);
-    return plan_buffers(comm, arguments, plan);
+    int code = plan_buffers(comm, arguments, plan);
+    if (code)
+        plan->entries = SIZE_MAX; /* nothing to compare with */
+    else if (arrays)
+        compare_arrays(plan, (size_t)comm->size);
+    return code;
 }

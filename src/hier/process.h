@@ -11,8 +11,12 @@ typedef struct hier_plan {
     const inter_algorithm *algorithm; /* the selector's */
     inter_view view;
     inter_binding binding;
-    size_t *arrays; /* the counts and offsets of the view; kept for the next plan made here, freed by the owner */
-    size_t capacity;
+    size_t *arrays; /* the counts and offsets of the view, in `memory` */
+    size_t
+        *memory; /* two times `capacity` entries, used in turn; kept for the next plan made here, freed by the owner */
+    size_t capacity;   /* entries */
+    size_t entries;    /* that the view uses */
+    uint64_t contents; /* the view's: another number when the entries are not those of the plan before */
 } hier_plan;
 
 /** A plan for arguments that are checked, in a zeroed struct or over an older one. Errors: WEFT_ERR_NOMEM, WEFT_ERR_MISMATCH. */

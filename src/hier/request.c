@@ -35,7 +35,7 @@ void hier_requests_free(weft_comm *comm) {
         weft_request *request = comm->free_requests;
         comm->free_requests = request->next_free;
         inter_execution_free(&request->execution);
-        free(request->plan.arrays);
+        free(request->plan.memory);
         core_pool_give(&requests, request, HIER_REQUEST_MAGIC);
     }
 }
@@ -57,6 +57,7 @@ static void counts_came(void *argument, int error) {
     weft_request *request = argument;
     inter_execution *execution = &request->execution;
     request->plan.view.offsets = request->plan.arrays; /* which begin with them */
+    request->plan.view.contents = 0;
     execution->finished = finished;
     if (!error)
         error = inter_execution_prepare(execution, &request->comm->world->engine, request->plan.algorithm,

@@ -74,6 +74,7 @@ typedef struct inter_view {
     bool cut; /* a part of a composed algorithm: the blocks are `count` elements, cut in p (inter_block_offset) */
     /* Reductions: INTER_SEND and INTER_RECV are the same. Alltoall(v, w): what is to be sent stands in INTER_RECV. */
     bool in_place;
+    uint64_t contents; /* equal when the arrays' contents are those of the view prepared before; 0: who knows */
     const size_t *offsets, *displs;
     const size_t *send_counts, *recv_counts;
     const size_t *send_offsets, *recv_offsets;

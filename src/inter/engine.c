@@ -175,20 +175,20 @@ static bool is_prepared(const inter_execution *execution, const inter_algorithm 
     const inter_view *a = &execution->view;
     const inter_algorithm *b = &execution->algorithm;
     return a->collective == view->collective && a->count == view->count && a->element_bytes == view->element_bytes &&
-           a->root == view->root && a->in_place == view->in_place && a->rank == view->rank && a->size == view->size &&
-           b->build == algorithm->build && b->issue == algorithm->issue &&
-           b->segment_bytes == algorithm->segment_bytes && b->parts[0] == algorithm->parts[0] &&
-           b->parts[1] == algorithm->parts[1];
+           a->root == view->root && a->contents == view->contents && a->in_place == view->in_place &&
+           a->rank == view->rank && a->size == view->size && b->build == algorithm->build &&
+           b->issue == algorithm->issue && b->segment_bytes == algorithm->segment_bytes &&
+           b->parts[0] == algorithm->parts[0] && b->parts[1] == algorithm->parts[1];
 }
 
-/* Arrays may be others the next time, or the same with other contents. */
-static bool has_arrays(const inter_view *view) {
-    return view->offsets || view->displs || view->send_counts || view->recv_counts;
+/* Arrays may be the same the next time with other contents, unless the view tells. */
+static bool can_be_repeated(const inter_view *view) {
+    return view->contents || !(view->offsets || view->displs || view->send_counts || view->recv_counts);
 }
 
 int inter_execution_prepare(inter_execution *execution, inter_engine *engine, const inter_algorithm *algorithm,
                             const inter_view *view) {
-    if (execution->engine == engine && !has_arrays(view) && is_prepared(execution, algorithm, view))
+    if (execution->engine == engine && can_be_repeated(view) && is_prepared(execution, algorithm, view))
         return WEFT_SUCCESS;
     execution->view.collective = INTER_COLLECTIVES;
     inter_build(&execution->schedule, algorithm, view);
@@ -197,7 +197,7 @@ int inter_execution_prepare(inter_execution *execution, inter_engine *engine, co
     if (execution->schedule.out_of_memory || lay_out(execution, engine))
         return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for %s %s of %zu elements of %zu bytes", view->rank,
                           inter_collective_name(view->collective), algorithm->name, view->count, view->element_bytes);
-    if (!has_arrays(view)) {
+    if (can_be_repeated(view)) {
         execution->view = *view;
         execution->algorithm = *algorithm;
     }
