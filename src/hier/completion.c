@@ -196,6 +196,7 @@ static int some(completing *list, bool wait, size_t *done_count) {
     return list->error;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): take_some() writes to the indices */
 int weft_waitsome(size_t count, weft_request *requests[], size_t *done_count, size_t indices[],
                   weft_status statuses[]) {
     completing list = {
@@ -203,6 +204,7 @@ int weft_waitsome(size_t count, weft_request *requests[], size_t *done_count, si
     return some(&list, true, done_count);
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): as above */
 int weft_testsome(size_t count, weft_request *requests[], size_t *done_count, size_t indices[],
                   weft_status statuses[]) {
     completing list = {
@@ -213,10 +215,10 @@ int weft_testsome(size_t count, weft_request *requests[], size_t *done_count, si
 int weft_start(weft_request **request) {
     if (!request)
         return missing(__func__, "request");
-    int code = check_request(*request, __func__);
-    if (code)
-        return code;
     weft_request *started = *request;
+    int code = check_request(started, __func__);
+    if (code || !started)
+        return code;
     if (!started->persistent)
         return core_error(WEFT_ERR_ARG, "rank %d: %s: the request of %s is not persistent", started->comm->rank,
                           __func__, started->call);
@@ -243,10 +245,10 @@ int weft_startall(size_t count, weft_request *requests[]) {
 int weft_request_free(weft_request **request) {
     if (!request)
         return missing(__func__, "request");
-    int code = check_request(*request, __func__);
-    if (code)
-        return code;
     weft_request *freed = *request;
+    int code = check_request(freed, __func__);
+    if (code || !freed)
+        return code;
     if (freed->active)
         return core_error(WEFT_ERR_BUSY, "rank %d: %s: the request of %s is under way: complete it first",
                           freed->comm->rank, __func__, freed->call);

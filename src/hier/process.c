@@ -157,7 +157,7 @@ static void compare_arrays(hier_plan *plan, size_t ranks) {
                      : view->recv_counts ? 2 * ranks
                      : view->offsets     ? (reduces ? ranks + 1 : 3 * ranks + 1)
                                          : 0;
-    if (entries != plan->entries || memcmp(before, plan->arrays, entries * sizeof(*before)) != 0)
+    if (!plan->memory || entries != plan->entries || memcmp(before, plan->arrays, entries * sizeof(*before)) != 0)
         plan->contents++;
     plan->entries = entries;
     plan->view.contents = plan->contents;

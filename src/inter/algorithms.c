@@ -217,9 +217,9 @@ bool inter_algorithm_at(enum inter_collective collective, int index, inter_algor
     if (index < names)
         return inter_algorithm_find(collective, row_at(collective, index)->name, algorithm);
     const struct composition *composition = composition_of(collective);
-    if (!composition)
+    int seconds = composition ? inter_algorithm_names(composition->second) : 0;
+    if (!seconds)
         return false;
-    int seconds = inter_algorithm_names(composition->second);
     const inter_algorithm *first = row_at(composition->first, (index - names) / seconds);
     const inter_algorithm *second = row_at(composition->second, (index - names) % seconds);
     if (!first)

@@ -59,7 +59,7 @@ static inline uint64_t inter_ring_begin(uint64_t used, uint32_t bytes) {
 
 /** What has gone through the ring after it: messages begin on cache lines. */
 static inline uint64_t inter_ring_end(uint64_t begin, uint32_t bytes) {
-    return begin + (bytes + 63) / 64 * 64;
+    return begin + ((uint64_t)bytes + 63) / 64 * 64;
 }
 
 #endif
