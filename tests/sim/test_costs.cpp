@@ -47,7 +47,7 @@ Shape even(const Algorithm &algorithm, int size, int root, size_t count) {
 TEST_P(Costs, TheTextbookPrice) {
     bool quadratic = messages_of(GetParam(), 64) > 64 * 20;
     int failures = 0;
-    for (int size = 1; size <= 256; size += quadratic && size >= 64 ? 31 : 1)
+    for (int size = 1; size <= 256; size += quadratic && size >= 64 ? 31 : size >= 18 ? SIM_STRIDE : 1)
         for (int root : inter_is(GetParam().collective, INTER_ROOTED) ? some_roots(size) : std::set<int>{0}) {
             auto result = costs_the_textbook_price(GetParam(), size, root);
             EXPECT_TRUE(result);
