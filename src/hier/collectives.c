@@ -46,7 +46,7 @@ static int begin(weft_comm *comm, hier_arguments *arguments, bool persistent, we
         return core_error(WEFT_ERR_ARG, "rank %d: %s: request is NULL", comm->rank, arguments->call);
     if (comm->team)
         return unsupported(comm, arguments->call);
-    return persistent ? hier_request_init(comm, arguments, request) : hier_request_start(comm, arguments, request);
+    return hier_request_make(comm, arguments, persistent, request);
 }
 
 /* A list of parameters without its parentheses; it ends with a comma. */

@@ -145,18 +145,13 @@ static bool make_room(hier_plan *plan, size_t entries) {
         plan->entries = SIZE_MAX; /* those before are lost */
     }
     plan->arrays = plan->arrays == plan->memory ? plan->memory + plan->capacity : plan->memory;
+    memset(plan->arrays, 0, entries * sizeof(*plan->arrays)); /* not every rank fills in all of them */
     return true;
 }
 
 /* Are the arrays' contents those of the plan before? Then its schedule need not be built again. */
-static void compare_arrays(hier_plan *plan, size_t ranks) {
-    const inter_view *view = &plan->view;
+static void compare_arrays(hier_plan *plan, size_t entries) {
     const size_t *before = plan->arrays == plan->memory ? plan->memory + plan->capacity : plan->memory;
-    bool reduces = plan->binding.op; /* offsets only */
-    size_t entries = view->send_counts   ? 4 * ranks
-                     : view->recv_counts ? 2 * ranks
-                     : view->offsets     ? (reduces ? ranks + 1 : 3 * ranks + 1)
-                                         : 0;
     if (!plan->memory || entries != plan->entries || memcmp(before, plan->arrays, entries * sizeof(*before)) != 0)
         plan->contents++;
     plan->entries = entries;
@@ -185,6 +180,6 @@ int hier_plan_make(const weft_comm *comm, const hier_arguments *arguments, hier_
     if (code)
         plan->entries = SIZE_MAX; /* nothing to compare with */
     else if (arrays)
-        compare_arrays(plan, (size_t)comm->size);
+        compare_arrays(plan, arrays);
     return code;
 }

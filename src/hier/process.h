@@ -15,7 +15,7 @@ typedef struct hier_plan {
     size_t
         *memory; /* two times `capacity` entries, used in turn; kept for the next plan made here, freed by the owner */
     size_t capacity;   /* entries */
-    size_t entries;    /* that the view uses */
+    size_t entries;    /* in use */
     uint64_t contents; /* the view's: another number when the entries are not those of the plan before */
 } hier_plan;
 

@@ -40,16 +40,12 @@ void hier_requests_free(weft_comm *comm) {
     }
 }
 
-static void complete(weft_request *request, int error) {
-    hier_world *world = request->comm->world;
-    request->error = error;
-    request->complete = true;
-    world->completions++;
-}
-
 /* The schedule of a request is done: called by whoever progresses the engine. */
 static void finished(void *argument, int error) {
-    complete(argument, error);
+    weft_request *request = argument;
+    request->error = error;
+    request->complete = true;
+    request->comm->world->completions++;
 }
 
 /* The root's counts are there: now the collective itself. */
@@ -63,7 +59,7 @@ static void counts_came(void *argument, int error) {
         error = inter_execution_prepare(execution, &request->comm->world->engine, request->plan.algorithm,
                                         &request->plan.view);
     if (error)
-        complete(request, error);
+        finished(request, error);
     else
         inter_execution_run(execution, request->id, &request->plan.binding);
 }
@@ -96,7 +92,7 @@ static int prepare(weft_request *request, const hier_arguments *arguments) {
     return inter_execution_prepare(&request->execution, &comm->world->engine, plan->algorithm, &plan->view);
 }
 
-void hier_request_run(weft_request *request) {
+static void run(weft_request *request) {
     inter_execution *execution = &request->execution;
     inter_binding counts = {.recv = request->plan.arrays, .by_lines = true};
     request->active = true;
@@ -109,57 +105,41 @@ void hier_request_run(weft_request *request) {
 int hier_request_restart(weft_request *request) {
     int code = request->asks_counts ? prepare_counts(request) : WEFT_SUCCESS;
     if (!code)
-        hier_request_run(request);
+        run(request);
     return code;
 }
 
-/* Takes a request and prepares it; under the funnel. */
-static int make(weft_comm *comm, const hier_arguments *arguments, weft_request **request) {
+/* Under the funnel. */
+static int make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request) {
+    /* The number is taken whatever comes of it: the other ranks count this call too. */
+    uint64_t sequence = persistent ? comm->persistent_sequence++ : comm->sequence++;
     weft_request *made = take(comm);
     if (!made)
         return WEFT_ERR_NOMEM;
     int code = prepare(made, arguments);
-    if (code)
+    if (code) {
         hier_request_give(made);
-    else
-        *request = made;
-    return code;
+        return code;
+    }
+    made->id = (inter_id){0, sequence, persistent}; /* context 0 is the process communicator's */
+    made->owned = true;
+    made->persistent = persistent;
+    comm->world->requests++;
+    *request = made;
+    if (!persistent)
+        run(made);
+    return WEFT_SUCCESS;
 }
 
-int hier_request_start(weft_comm *comm, const hier_arguments *arguments, weft_request **request) {
-    weft_request *made;
+int hier_request_make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request) {
     hier_funnel_enter(comm->world);
-    /* The number is taken whatever comes of it: the other ranks count this call too. */
-    uint64_t sequence = comm->sequence++;
-    int code = make(comm, arguments, &made);
-    if (!code) {
-        made->id = (inter_id){0, sequence, false}; /* context 0 is the process communicator's */
-        made->owned = true;
-        comm->world->requests++;
-        hier_request_run(made);
-        *request = made;
-    }
-    hier_funnel_leave(comm->world);
-    return code;
-}
-
-int hier_request_init(weft_comm *comm, const hier_arguments *arguments, weft_request **request) {
-    weft_request *made;
-    hier_funnel_enter(comm->world);
-    uint64_t sequence = comm->persistent_sequence++;
-    int code = make(comm, arguments, &made);
-    if (!code) {
-        made->id = (inter_id){0, sequence, true};
-        made->owned = made->persistent = true;
-        comm->world->requests++;
-        *request = made;
-    }
+    int code = make(comm, arguments, persistent, request);
     hier_funnel_leave(comm->world);
     return code;
 }
 
 int hier_process_collective(weft_comm *comm, const hier_arguments *arguments) {
     weft_request *request;
-    int code = hier_request_start(comm, arguments, &request);
+    int code = hier_request_make(comm, arguments, false, &request);
     return code ? code : weft_wait(&request, WEFT_STATUS_IGNORE);
 }

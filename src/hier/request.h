@@ -27,14 +27,11 @@ struct weft_request {
     weft_request *next_free;
 };
 
-/** Starts a collective whose arguments are checked. Errors: WEFT_ERR_NOMEM, WEFT_ERR_MISMATCH (own block). */
-int hier_request_start(weft_comm *comm, const hier_arguments *arguments, weft_request **request);
+/** Prepares a collective whose arguments are checked, and starts it unless it is persistent. Errors: WEFT_ERR_NOMEM,
+ * WEFT_ERR_MISMATCH (own block). */
+int hier_request_make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request);
 
-/** Prepares a persistent one. */
-int hier_request_init(weft_comm *comm, const hier_arguments *arguments, weft_request **request);
-
-/** Starts a prepared request for the first time; a persistent one again. Under the funnel. */
-void hier_request_run(weft_request *request);
+/** Starts a persistent request that is not active. Under the funnel. */
 int hier_request_restart(weft_request *request);
 
 /** Gives a request that is not active back to its communicator. Under the funnel. */

@@ -16,7 +16,7 @@ static uint64_t tag_of(const inter_execution *execution, const inter_step *step,
     return execution->tag | strand << INTER_SOURCE_BITS | (uint64_t)source;
 }
 
-static int issue(inter_lane *lane, size_t index) {
+static int issue(inter_lane *lane, size_t index, bool read_next) {
     inter_execution *execution = lane->execution;
     inter_transport *transport = execution->transport;
     const inter_step *step = &execution->schedule.steps[index];
@@ -25,7 +25,7 @@ static int issue(inter_lane *lane, size_t index) {
     size_t bytes = step->count * execution->element_bytes;
     request->native = NULL;
     request->completion = step->independent ? &lane->whole : &lane->stage;
-    request->read_next = lane->reduces_next;
+    request->read_next = read_next;
     switch ((enum inter_step_kind)step->kind) {
     case INTER_STEP_SEND:
         return transport->send(transport, step->peer, tag_of(execution, step, transport->rank), left, bytes, request);
@@ -81,9 +81,9 @@ static bool reduces_next(const inter_lane *lane, unsigned stage) {
 static void issue_stage(inter_lane *lane) {
     inter_execution *execution = lane->execution;
     unsigned stage = execution->schedule.steps[lane->next].stage;
-    lane->reduces_next = execution->op && reduces_next(lane, stage);
+    bool read_next = execution->op && reduces_next(lane, stage);
     while (lane->next < lane->end && execution->schedule.steps[lane->next].stage == stage) {
-        note_error(execution, issue(lane, lane->next++));
+        note_error(execution, issue(lane, lane->next++, read_next));
         if (execution->cancelled)
             break;
     }
@@ -97,14 +97,18 @@ static bool is_idle(const inter_completion *completion) {
     return !completion->pending && !completion->queued;
 }
 
+/* In busy_lanes. */
+static unsigned bit_of(const inter_lane *lane) {
+    return 1u << (lane - lane->execution->lanes);
+}
+
 /* Issues stage after stage until one has something under way. */
 static void advance_lane(inter_lane *lane) {
     inter_execution *execution = lane->execution;
     while (is_idle(&lane->stage) && !execution->cancelled && lane->next < lane->end)
         issue_stage(lane);
-    if (is_idle(&lane->stage) && is_idle(&lane->whole) && (execution->cancelled || lane->next == lane->end)) {
-        execution->busy_lanes &= ~lane->bit;
-    }
+    if (is_idle(&lane->stage) && is_idle(&lane->whole) && (execution->cancelled || lane->next == lane->end))
+        execution->busy_lanes &= ~bit_of(lane);
 }
 
 static void begin_strand(inter_execution *execution, unsigned strand) {
@@ -114,8 +118,7 @@ static void begin_strand(inter_execution *execution, unsigned strand) {
     lane->execution = execution;
     lane->begin = lane->next = execution->next;
     lane->stage = lane->whole = none;
-    lane->bit = 1u << strand % INTER_STRANDS;
-    execution->busy_lanes |= lane->bit;
+    execution->busy_lanes |= bit_of(lane);
     if (schedule->strand == strand)
         execution->next = schedule->count; /* the last one */
     while (execution->next < schedule->count && schedule->steps[execution->next].strand == strand)

@@ -46,8 +46,6 @@ typedef void inter_finished(void *argument, int error);
 /** Where a strand is run. */
 typedef struct inter_lane {
     inter_execution *execution;
-    unsigned bit;                  /* in busy_lanes */
-    bool reduces_next;             /* what it receives now */
     size_t begin, next, end;       /* the strand's first step, the first one that is not issued, and behind its last */
     inter_completion stage, whole; /* of the last stage issued; of the independent steps */
 } inter_lane;

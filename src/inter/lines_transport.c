@@ -254,16 +254,32 @@ static bool keep_early(inter_neighbour *from, const inter_line *at) {
     return true;
 }
 
-static inter_request *find_posted(inter_neighbour *from, uint64_t tag) {
-    inter_request **link = &from->posted;
-    while (*link && (*link)->tag != tag)
-        link = &(*link)->next;
+/* Takes a receive from its list; NULL at the list's end. */
+static inter_request *unlink_posted(inter_neighbour *from, inter_request **link) {
     inter_request *request = *link;
     if (request) {
         *link = request->next;
         if (!request->next)
             from->posted_end = link;
     }
+    return request;
+}
+
+static inter_request *take_posted(inter_neighbour *from, uint64_t tag) {
+    inter_request **link = &from->posted;
+    while (*link && (*link)->tag != tag)
+        link = &(*link)->next;
+    return unlink_posted(from, link);
+}
+
+/* Takes a message from the list of those offered, by the name that its offer has; NULL when it is not there. */
+static inter_request *take_offered(inter_neighbour *to, uint64_t name) {
+    inter_request **link = &to->offered;
+    while (*link && (uintptr_t)*link != name)
+        link = &(*link)->next;
+    inter_request *request = *link;
+    if (request)
+        *link = request->next;
     return request;
 }
 
@@ -278,7 +294,7 @@ static unsigned take(const inter_lines *lines, inter_neighbour *from) {
         const inter_line *at = &from->from->lines[from->taken % INTER_LANE_LINES];
         if (!arrived(at, from->taken + 1))
             return events;
-        inter_request *request = find_posted(from, at->tag);
+        inter_request *request = take_posted(from, at->tag);
         if (!request) {
             if (!keep_early(from, at))
                 return events; /* it stays in its line until there is memory */
@@ -332,17 +348,12 @@ static unsigned send_pulls(inter_neighbour *to) {
             events += inter_pull_copy(pull, false, to->process);
         if (!inter_pull_done(pull))
             continue;
-        inter_request **link = &to->offered;
-        while (*link && (uintptr_t)*link != pull->name)
-            link = &(*link)->next;
-        inter_request *request = *link; /* NULL when it was taken back */
+        inter_request *request = take_offered(to, pull->name); /* NULL when it was taken back */
         int error = atomic_load_explicit(&pull->error, memory_order_relaxed);
         /* Release: pairs with the receiver's look in inter_pull_begin, which may use it for another. */
         atomic_fetch_and_explicit(&pulls->active, ~(1u << i), memory_order_release);
-        if (request) {
-            *link = request->next;
+        if (request)
             finish(request, error);
-        }
         events++;
     }
     return events;
@@ -411,15 +422,6 @@ static bool remove_stored(inter_stored **link, const inter_request *request) {
     return true;
 }
 
-static bool remove_offered(inter_request **link, const inter_request *request) {
-    while (*link && *link != request)
-        link = &(*link)->next;
-    if (!*link)
-        return false;
-    *link = request->next;
-    return true;
-}
-
 static bool is_being_copied(const inter_neighbour *of, const inter_request *request) {
     const inter_pulls *pulls = &of->to->pulls;
     uint32_t active = atomic_load_explicit(&pulls->active, memory_order_acquire);
@@ -441,19 +443,15 @@ static void lines_cancel(inter_transport *base, inter_request *request) {
     if (is_being_copied(of, request))
         return;
     if (remove_stored(&of->waiting, request) || remove_stored(&of->matched, request) ||
-        remove_offered(&of->offered, request)) {
+        take_offered(of, (uintptr_t)request)) {
         finish(request, WEFT_ERR_PROC_FAILED);
         return;
     }
     inter_request **link = &of->posted;
     while (*link && *link != request)
         link = &(*link)->next;
-    if (!*link)
-        return;
-    *link = request->next;
-    if (!request->next)
-        of->posted_end = link;
-    finish(request, WEFT_ERR_PROC_FAILED);
+    if (unlink_posted(of, link))
+        finish(request, WEFT_ERR_PROC_FAILED);
 }
 
 /* Without `wakes` a line wakes nobody up, so with one awaited there is no sleeping. */

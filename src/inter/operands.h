@@ -36,6 +36,14 @@ static inline void inter_exchange(inter_schedule *schedule, const inter_view *vi
     inter_schedule_next_stage(schedule);
 }
 
+/** A rank that folds into its neighbour (peers.h): all that it sends is its operand, all that it gets the result. */
+static inline void inter_lean_on_neighbour(inter_schedule *schedule, const inter_view *view, size_t operand,
+                                           size_t result) {
+    inter_schedule_send(schedule, view->rank + 1, inter_at(INTER_SEND, 0), operand);
+    inter_schedule_next_stage(schedule);
+    inter_schedule_recv(schedule, view->rank + 1, inter_at(INTER_RECV, 0), result);
+}
+
 /** out = `mine` and what `peer` has sent, the lower rank's on the left. `out` may be either. */
 static inline void inter_combine(inter_schedule *schedule, const inter_view *view, int peer, inter_place mine,
                                  inter_place arrived, inter_place out, size_t count) {

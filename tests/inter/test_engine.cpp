@@ -6,7 +6,9 @@
 
 namespace {
 
+using sim::between;
 using sim::Job;
+using sim::view_of;
 
 // Rank 0 sends `count` elements to each of the others, and another one in a second stage.
 void star(inter_schedule *schedule, const inter_view *view) {
@@ -44,23 +46,6 @@ inter_algorithm find(inter_collective collective, const char *name) {
     inter_algorithm found{};
     EXPECT_TRUE(inter_algorithm_find(collective, name, &found)) << name;
     return found;
-}
-
-inter_view view_of(int rank, int size, size_t count, size_t element_bytes = 1) {
-    inter_view view{};
-    view.collective = INTER_ALLGATHER;
-    view.element_bytes = element_bytes;
-    view.rank = rank;
-    view.size = size;
-    view.count = count;
-    return view;
-}
-
-inter_binding between(const void *send, void *recv) {
-    inter_binding binding{};
-    binding.send = send;
-    binding.recv = recv;
-    return binding;
 }
 
 } // namespace

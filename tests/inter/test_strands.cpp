@@ -8,6 +8,7 @@
 
 namespace {
 
+using sim::between;
 using sim::Job;
 
 // A strand for each element, from rank 0 to the others.
@@ -56,20 +57,7 @@ inter_algorithm made_of(inter_builder *build) {
 }
 
 inter_view view_of(int rank, int size, size_t count) {
-    inter_view view{};
-    view.collective = INTER_ALLGATHER; // not a vector: inter_build() adds nothing
-    view.rank = rank;
-    view.size = size;
-    view.count = count;
-    view.element_bytes = sizeof(int);
-    return view;
-}
-
-inter_binding between(const void *send, void *recv) {
-    inter_binding binding{};
-    binding.send = send;
-    binding.recv = recv;
-    return binding;
+    return sim::view_of(rank, size, count, sizeof(int));
 }
 
 void rounds(Job &job, int count) {

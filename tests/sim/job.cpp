@@ -58,4 +58,21 @@ bool Job::finish() {
     return all_done();
 }
 
+inter_view view_of(int rank, int size, size_t count, size_t element_bytes) {
+    inter_view view{};
+    view.collective = INTER_ALLGATHER;
+    view.element_bytes = element_bytes;
+    view.rank = rank;
+    view.size = size;
+    view.count = count;
+    return view;
+}
+
+inter_binding between(const void *send, void *recv) {
+    inter_binding binding{};
+    binding.send = send;
+    binding.recv = recv;
+    return binding;
+}
+
 } // namespace sim

@@ -68,6 +68,10 @@ class Job {
     uint64_t seed_;
 };
 
+// For schedules of a test's own: a collective that is not of a vector, so that inter_build() adds nothing.
+inter_view view_of(int rank, int size, size_t count, size_t element_bytes = 1);
+inter_binding between(const void *send, void *recv);
+
 } // namespace sim
 
 #endif

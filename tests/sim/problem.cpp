@@ -16,6 +16,17 @@ size_t Problem::units(int from, int to) const {
     return size_t(shape_.in_place ? (from + to) * 3 + 1 : from * 3 + to * 5) % 4;
 }
 
+Shape varied(int size, unsigned n, size_t count) {
+    Shape shape;
+    shape.size = size;
+    shape.count = count;
+    shape.uneven = n & 1;
+    shape.in_place = n & 2;
+    shape.spread = n & 4;
+    shape.alone = n & 8;
+    return shape;
+}
+
 Problem::Problem(inter_collective collective, const Shape &shape)
     : collective_(collective), shape_(shape), ranks_(size_t(shape.size)) {
     shape_.root = is(INTER_ROOTED) ? shape.root : 0;

@@ -48,6 +48,9 @@ struct Shape {
 
 std::ostream &operator<<(std::ostream &out, const Shape &shape);
 
+// Shapes that differ in everything that the collective knows; the n-th of any number.
+Shape varied(int size, unsigned n, size_t count);
+
 constexpr unsigned with_blocks = INTER_GATHERS | INTER_SCATTERS | INTER_ALLGATHERS | INTER_REDUCE_SCATTERS;
 constexpr unsigned with_counts = INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV) | INTER_BIT(INTER_ALLGATHERV) |
                                  INTER_BIT(INTER_REDUCE_SCATTER) | INTER_BIT(INTER_ALLTOALLV) |

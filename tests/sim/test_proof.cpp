@@ -11,16 +11,8 @@ namespace {
 class Proof : public ::testing::TestWithParam<Algorithm> {};
 class Composed : public ::testing::TestWithParam<Algorithm> {};
 
-// Shapes that differ in everything that the collective knows; the n-th of any number.
-Shape varied(int size, unsigned n) {
-    Shape shape;
-    shape.size = size;
-    shape.uneven = n & 1;
-    shape.in_place = n & 2;
-    shape.spread = n & 4;
-    shape.alone = n & 8;
-    shape.count = n % 3 == 2 ? 3 : 1 + n / 16 % 3;
-    return shape;
+Shape shape_number(int size, unsigned n) {
+    return varied(size, n, n % 3 == 2 ? 3 : 1 + n / 16 % 3);
 }
 constexpr unsigned variations = 48;
 
@@ -45,7 +37,7 @@ TEST_P(Proof, EveryShapeOfSmallJobs) {
     for (int size = 1; size <= 17; size++)
         for (int root : roots_for(GetParam(), size, size <= 9))
             for (unsigned n = size <= 9 ? 0 : unsigned(root + size) % 5; n < variations; n += size <= 9 ? 1 : 5) {
-                Shape shape = varied(size, n);
+                Shape shape = shape_number(size, n);
                 shape.root = root;
                 ASSERT_TRUE(prove(GetParam(), shape, size <= 9 ? 2 : 6));
             }
@@ -55,7 +47,7 @@ TEST_P(Proof, ContributionsOfEveryLength) {
     for (int size : {1, 2, 3, 5, 7, 8, 13, 16, 31})
         for (size_t count : {0, 1, 2, 4, 7, 8, 9, 31, 257})
             for (unsigned n : {0, 1, 6, 15}) {
-                Shape shape = varied(size, n);
+                Shape shape = shape_number(size, n);
                 shape.count = count;
                 shape.root = size * 2 / 3;
                 ASSERT_TRUE(prove(GetParam(), shape, 2));
@@ -71,7 +63,7 @@ TEST_P(Proof, EverySizeTo256) {
         if (size > 64 && inter_is(GetParam().collective, size % 2 ? even : odd))
             continue;
         for (int root : roots_for(GetParam(), size, false)) {
-            Shape shape = varied(size, unsigned(size * 29 + root * 7) % variations);
+            Shape shape = shape_number(size, unsigned(size * 29 + root * 7) % variations);
             shape.root = root;
             ASSERT_TRUE(prove(GetParam(), shape, quadratic || size > 64 ? 1 : 3));
         }
@@ -85,7 +77,7 @@ TEST_P(Proof, LargeJobs) {
     for (int size : {257, 300, 384, 511, 512, 513, 777, 1000, 1023, 1024, 1025, 2047, 2048, 3000, 4095, 4096}) {
         if (messages_of(GetParam(), size) > 600000 || (everybody_has_all && size > 1024))
             break;
-        Shape shape = varied(size, n++ * 7 % variations);
+        Shape shape = shape_number(size, n++ * 7 % variations);
         shape.count = 1;
         for (int root : roots_for(GetParam(), size, false)) {
             shape.root = root;
@@ -113,12 +105,12 @@ TEST_P(Proof, SegmentsAreStrands) {
 TEST_P(Composed, EverySizeTo32) {
     for (int size = 1; size <= 32; size++)
         for (unsigned n = unsigned(size) % 5; n < 8; n += 5)
-            ASSERT_TRUE(prove(GetParam(), varied(size, n), 2));
+            ASSERT_TRUE(prove(GetParam(), shape_number(size, n), 2));
 }
 
 TEST_P(Composed, SomeLargerJobs) {
     for (int size : {33, 64, 100, 255}) {
-        Shape shape = varied(size, unsigned(size) % variations);
+        Shape shape = shape_number(size, unsigned(size) % variations);
         ASSERT_TRUE(prove(GetParam(), shape, 1));
     }
 }

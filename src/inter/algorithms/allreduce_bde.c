@@ -24,9 +24,7 @@ void inter_allreduce_bde(inter_schedule *schedule, const inter_view *view) {
     inter_fold fold = inter_fold_of(view->size);
     inter_place now = inter_at(INTER_SEND, 0), result = inter_at(INTER_RECV, 0);
     if (inter_fold_leaves(fold, rank)) {
-        inter_schedule_send(schedule, rank + 1, now, n);
-        inter_schedule_next_stage(schedule);
-        inter_schedule_recv(schedule, rank + 1, result, n);
+        inter_lean_on_neighbour(schedule, view, n, n);
         return;
     }
     if (fold.power == 1)

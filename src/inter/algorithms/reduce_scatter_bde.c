@@ -42,9 +42,7 @@ void inter_reduce_scatter_bde(inter_schedule *schedule, const inter_view *view) 
     int rank = view->rank;
     inter_fold fold = inter_fold_of(view->size);
     if (inter_fold_leaves(fold, rank)) {
-        inter_schedule_send(schedule, rank + 1, inter_at(INTER_SEND, 0), whole);
-        inter_schedule_next_stage(schedule);
-        inter_schedule_recv(schedule, rank + 1, inter_at(INTER_RECV, 0), inter_block_count(view, rank));
+        inter_lean_on_neighbour(schedule, view, whole, inter_block_count(view, rank));
         return;
     }
     if (fold.power == 1) {
