@@ -277,7 +277,7 @@ static void move_on(inter_completion *completion) {
 }
 
 bool inter_engine_progress(inter_engine *engine) {
-    if (!engine->active)
+    if (!engine->active && !engine->listens)
         return false;
     inter_transport *transport = engine->lines ? engine->lines : engine->transport; /* the lines move both on */
     bool moved = transport->progress(transport) != 0;

@@ -24,7 +24,8 @@ typedef struct inter_engine {
     inter_transport *lines;  /* for those who do not sleep (lines.h), or NULL; on top of `transport` */
     inter_execution *active; /* under way, in no order */
     inter_completion *ready; /* stages and strands whose messages are complete */
-    size_t allocations;      /* how often an execution needed memory */
+    bool listens;       /* messages other than those of executions come in: there is always something to progress */
+    size_t allocations; /* how often an execution needed memory */
 } inter_engine;
 
 /* A tag: context, sequence (modulo), whether it is a persistent collective's, strand (modulo), source: exact, no wildcards.

@@ -18,16 +18,27 @@
 #define INTER_LANE_ALIGN 4096 /* lanes are mapped one by one */
 
 enum inter_line_kind { INTER_LINE_SHORT, INTER_LINE_EAGER, INTER_LINE_PULL };
+#define INTER_LINE_AM 4u /* added to the kind of an active message */
+
+/** The most bytes of an active message that a line carries itself: its second word is in the line too. */
+#define INTER_LINE_AM_BYTES (INTER_LINE_BYTES - sizeof(uint64_t))
 
 typedef struct inter_line {
     _Alignas(64) _Atomic uint64_t
-        stamp; /* the number of the message, from 1; written last by the sender, read by the owner */
-    uint64_t tag;
+        stamp;      /* the number of the message, from 1; written last by the sender, read by the owner */
+    uint64_t tag;   /* of an active message the header's first word */
     uint32_t bytes; /* of the payload, or in the ring */
-    uint32_t kind;  /* enum inter_line_kind */
+    uint32_t kind;  /* enum inter_line_kind, and INTER_LINE_AM */
     union {
         unsigned char payload[INTER_LINE_BYTES];
         inter_offer offer; /* of a pull */
+        struct {
+            uint64_t word; /* the header's second */
+            union {
+                unsigned char payload[INTER_LINE_AM_BYTES];
+                inter_offer offer;
+            };
+        } am;
     };
 } inter_line;
 _Static_assert(sizeof(inter_line) == 64, "a message is one cache line");

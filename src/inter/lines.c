@@ -66,7 +66,8 @@ int inter_lines_map(inter_lines *lines, int peer, const inter_lines_card *card) 
     if (descriptor < 0)
         return core_error(WEFT_ERR_TRANSPORT, "rank %d: cannot open the lines of rank %d (process %d)",
                           lines->base.rank, peer, card->pid);
-    bool mapped = map_lane(lines, descriptor, card->cookie, &lines->neighbours[peer]);
+    inter_neighbour *neighbour = &lines->neighbours[peer];
+    bool mapped = map_lane(lines, descriptor, card->cookie, neighbour);
     close(descriptor);
     if (!mapped)
         return core_error(WEFT_ERR_TRANSPORT, "rank %d: what process %d shows is not the lines of rank %d",
@@ -74,8 +75,11 @@ int inter_lines_map(inter_lines *lines, int peer, const inter_lines_card *card) 
     uint64_t found = 0;
     if (inter_pull_read(card->pid, card->probe, &found, sizeof(found)) || found != card->cookie)
         lines->can_pull = false;
-    lines->neighbours[peer].from = &lines->own->lanes[peer];
-    lines->neighbours[peer].process = card->pid;
+    neighbour->from = &lines->own->lanes[peer];
+    neighbour->process = card->pid;
+    neighbour->rank = peer;
+    neighbour->local = lines->locals;
+    lines->locals = neighbour;
     return WEFT_SUCCESS;
 }
 
@@ -83,12 +87,9 @@ bool inter_lines_can_pull(const inter_lines *lines) {
     return lines->can_pull;
 }
 
-static void free_list(inter_stored *item) {
-    while (item) {
-        inter_stored *next = item->next;
-        free(item);
-        item = next;
-    }
+static void free_store(inter_store *store) {
+    while (store->first)
+        free(inter_store_take(store, NULL));
 }
 
 void inter_lines_free(inter_lines *lines) {
@@ -96,9 +97,11 @@ void inter_lines_free(inter_lines *lines) {
         return;
     for (int peer = 0; lines->neighbours && peer < lines->base.size; peer++) {
         inter_neighbour *neighbour = &lines->neighbours[peer];
-        free_list(neighbour->waiting);
-        free_list(neighbour->early);
-        free_list(neighbour->matched);
+        free_store(&neighbour->waiting);
+        free_store(&neighbour->early);
+        free_store(&neighbour->matched);
+        free_store(&neighbour->unheard);
+        free(neighbour->offers.places);
         if (neighbour->to)
             munmap(neighbour->to, sizeof(*neighbour->to));
         if (neighbour->head)

@@ -51,6 +51,9 @@ bool inter_lines_can_pull(const inter_lines *lines);
  */
 inter_transport *inter_lines_transport(inter_lines *lines, inter_transport *inner, bool pulls, bool wakes);
 
+/** As if `wakes` had been asked for; from now on. In all processes, who may sleep for a moment too long until all have done so. */
+void inter_lines_let_sleep(inter_lines *lines);
+
 /** Frees it all; nothing is under way. NULL is nothing. */
 void inter_lines_free(inter_lines *lines);
 

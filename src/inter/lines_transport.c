@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Messages through lines. */
 #include <core/error.h>
-#include <core/wait.h>
 #include <inter/lines_private.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* While lines are waited for, the inner transport is looked after once in so many looks. */
@@ -18,81 +16,20 @@ static bool is_for_lines(const inter_lines *lines, const inter_neighbour *neighb
     return neighbour->to && (lines->can_pull || bytes <= INTER_EAGER_BYTES);
 }
 
-/* Something is new in a lane that this process shares with a neighbour, who may sleep. */
-static void wake(const inter_lines *lines, inter_neighbour *neighbour) {
-    if (!lines->wakes)
-        return;
-    atomic_thread_fence(memory_order_seq_cst); /* pairs with that in lines_arm */
-    if (!atomic_load_explicit(&neighbour->head->asleep, memory_order_relaxed))
-        return;
-    atomic_store_explicit(&neighbour->head->asleep, 0, memory_order_relaxed);
-    core_word_wake(&neighbour->head->asleep);
-}
-
-static void make_busy(inter_lines *lines, inter_neighbour *of) {
-    if (of->busy)
-        return;
-    of->busy = true;
-    of->next_busy = lines->busy;
-    lines->busy = of;
-}
-
 static bool needs_care(const inter_neighbour *of) {
-    return of->posted || of->waiting || of->offered || of->incoming || of->matched;
+    return of->posted || of->waiting.first || of->offers.count || of->incoming || of->matched.first;
 }
 
-/* Room for `bytes` bytes in the ring to a neighbour: where they begin. */
-static bool find_ring(inter_neighbour *to, uint32_t bytes, uint64_t *begin) {
-    *begin = inter_ring_begin(to->ring_sent, bytes);
-    uint64_t end = inter_ring_end(*begin, bytes);
-    if (end - to->known_eaten > INTER_LANE_RING)
-        /* Acquire: pairs with the release in took(); the bytes have been read. */
-        to->known_eaten = atomic_load_explicit(&to->to->eaten, memory_order_acquire);
-    return end - to->known_eaten <= INTER_LANE_RING;
-}
-
-/* Writes the next line to a neighbour; false when its lane has no room. A longer message is only offered. */
-static bool write_line(inter_neighbour *to, uint64_t tag, const void *buffer, size_t bytes, inter_request *request) {
-    inter_lane *lane = to->to;
-    uint64_t begin = 0;
-    if (to->sent - to->known_taken == INTER_LANE_LINES) {
-        /* Acquire: pairs with the release in took(); the line has been read. */
-        to->known_taken = atomic_load_explicit(&lane->taken, memory_order_acquire);
-        if (to->sent - to->known_taken == INTER_LANE_LINES)
-            return false;
-    }
-    inter_line *at = &lane->lines[to->sent % INTER_LANE_LINES];
-    if (bytes <= INTER_LINE_BYTES) {
-        at->kind = INTER_LINE_SHORT;
-        if (bytes)
-            memcpy(at->payload, buffer, bytes);
-    } else if (bytes <= INTER_EAGER_BYTES) {
-        if (!find_ring(to, (uint32_t)bytes, &begin))
-            return false;
-        at->kind = INTER_LINE_EAGER;
-        memcpy(&lane->ring[begin % INTER_LANE_RING], buffer, bytes);
-        to->ring_sent = inter_ring_end(begin, (uint32_t)bytes);
-    } else {
-        at->kind = INTER_LINE_PULL;
-        at->offer = (inter_offer){(uintptr_t)buffer, bytes, (uintptr_t)request};
-    }
-    at->tag = tag;
-    at->bytes = (uint32_t)bytes; /* of an offer in it */
-    /* Release: pairs with arrived(), publishes the rest of the line and what it speaks of. */
-    atomic_store_explicit(&at->stamp, ++to->sent, memory_order_release);
-    return true;
-}
-
-static void append(inter_stored **list, inter_stored *item) {
-    while (*list)
-        list = &(*list)->next;
-    *list = item;
-}
-
-static void offer(inter_neighbour *to, inter_request *request) {
-    request->next = to->offered;
-    to->offered = request;
-    request->native = request;
+int inter_lines_hold(inter_lines *lines, inter_neighbour *to, const inter_stored *message) {
+    inter_stored *item = malloc(sizeof(*item));
+    if (!item)
+        return no_memory(lines->base.rank);
+    *item = *message;
+    inter_store_append(&to->waiting, item);
+    message->request->native = item;
+    message->request->completion->pending++;
+    inter_lines_make_busy(lines, to);
+    return WEFT_SUCCESS;
 }
 
 static int lines_send(inter_transport *base, int peer, uint64_t tag, const void *buffer, size_t bytes,
@@ -101,25 +38,11 @@ static int lines_send(inter_transport *base, int peer, uint64_t tag, const void 
     inter_neighbour *to = &lines->neighbours[peer];
     if (!is_for_lines(lines, to, bytes))
         return lines->inner->send(lines->inner, peer, tag, buffer, bytes, request);
-    request->peer = peer;
-    request->bytes = bytes;
-    request->native = NULL;
-    if (!to->waiting && write_line(to, tag, buffer, bytes, request)) {
-        wake(lines, to);
-        if (bytes <= INTER_EAGER_BYTES)
-            return WEFT_SUCCESS;
-        offer(to, request);
-    } else {
-        inter_stored *item = malloc(sizeof(*item));
-        if (!item)
-            return no_memory(base->rank);
-        *item = (inter_stored){.request = request, .tag = tag, .buffer = buffer, .bytes = bytes};
-        append(&to->waiting, item);
-        request->native = item;
-    }
-    request->completion->pending++;
-    make_busy(lines, to);
-    return WEFT_SUCCESS;
+    uint32_t kind = bytes <= INTER_LINE_BYTES    ? INTER_LINE_SHORT
+                    : bytes <= INTER_EAGER_BYTES ? INTER_LINE_EAGER
+                                                 : INTER_LINE_PULL;
+    return inter_lines_post(
+        lines, to, &(inter_stored){.request = request, .tag = tag, .buffer = buffer, .bytes = bytes, .kind = kind});
 }
 
 static int length_error(uint64_t came, uint64_t expected) {
@@ -133,54 +56,57 @@ static int deliver(const inter_request *request, const void *payload, uint64_t b
     return length_error(bytes, request->bytes);
 }
 
-/* Sets a pull up for a receive; false when all are in use. */
-static bool begin_pull(const inter_lines *lines, inter_neighbour *from, const inter_offer *of, inter_request *request) {
-    size_t bytes = of->bytes < request->bytes ? of->bytes : request->bytes;
+bool inter_lines_begin_pull(const inter_lines *lines, inter_neighbour *from, const inter_offer *of,
+                            inter_request *request) {
+    size_t bytes = !request ? 0 : of->bytes < request->bytes ? of->bytes : request->bytes;
     /* The other side receives too, or may lose its core in the midst of a chunk. */
-    bool alone = request->read_next || from->offered || lines->wakes;
-    int index = inter_pull_begin(&from->from->pulls, from->incoming, of, request->buffer, bytes, alone);
+    bool alone = !request || request->read_next || from->offers.count || inter_lines_wakes(lines);
+    void *buffer = request ? request->buffer : NULL;
+    int index = inter_pull_begin(&from->from->pulls, from->incoming, of, buffer, bytes, alone);
     if (index < 0)
         return false;
-    request->native = request;
-    from->pulling[index] = request;
-    from->incoming |= 1u << index;
+    if (request) {
+        request->native = request;
+        from->pulling[index] = request;
+        from->incoming |= 1u << index;
+    }
     return true;
 }
 
 /* A receive has met its offer: a pull, now or later. */
 static int match_offer(const inter_lines *lines, inter_neighbour *from, const inter_offer *of, inter_request *request) {
-    if (!from->matched && begin_pull(lines, from, of, request))
+    if (!from->matched.first && inter_lines_begin_pull(lines, from, of, request))
         return WEFT_SUCCESS;
     inter_stored *item = malloc(sizeof(*item));
     if (!item)
         return WEFT_ERR_NOMEM;
     *item = (inter_stored){.request = request, .offer = *of};
-    append(&from->matched, item);
+    inter_store_append(&from->matched, item);
     request->native = item;
     return WEFT_SUCCESS;
 }
 
 /* Is the message there already? Then the receive is served from the store; *code is its error. */
 static bool serve_early(const inter_lines *lines, inter_neighbour *from, inter_request *request, int *code) {
-    inter_stored **link = &from->early;
-    while (*link && (*link)->tag != request->tag)
-        link = &(*link)->next;
-    inter_stored *item = *link;
+    inter_stored *item = from->early.first, *previous = NULL;
+    while (item && item->tag != request->tag) {
+        previous = item;
+        item = item->next;
+    }
     if (!item)
         return false;
-    if (item->kind == INTER_LINE_PULL) {
+    if (!item->buffer) {
         request->completion->pending++;
         *code = match_offer(lines, from, &item->offer, request);
         if (*code)
             request->completion->pending--;
     } else {
-        int error = deliver(request, item->payload, item->bytes);
+        int error = deliver(request, item->buffer, item->bytes);
         if (error && !request->completion->error)
             request->completion->error = error;
         request->native = NULL;
     }
-    *link = item->next;
-    free(item);
+    free(inter_store_take(&from->early, previous));
     return true;
 }
 
@@ -196,8 +122,8 @@ static int lines_recv(inter_transport *base, int peer, uint64_t tag, void *buffe
     request->buffer = buffer;
     request->tag = tag;
     request->next = NULL;
-    if (from->early && serve_early(lines, from, request, &code)) {
-        make_busy(lines, from);
+    if (from->early.first && serve_early(lines, from, request, &code)) {
+        inter_lines_make_busy(lines, from);
         return code ? no_memory(base->rank) : WEFT_SUCCESS;
     }
     if (!from->posted)
@@ -206,52 +132,63 @@ static int lines_recv(inter_transport *base, int peer, uint64_t tag, void *buffe
     from->posted_end = &request->next;
     request->native = request;
     request->completion->pending++;
-    make_busy(lines, from);
+    inter_lines_make_busy(lines, from);
     return WEFT_SUCCESS;
 }
 
-static bool arrived(const inter_line *at, uint64_t number) {
-    /* Acquire: pairs with write_line. */
-    return atomic_load_explicit(&at->stamp, memory_order_acquire) == number;
-}
-
-/* Of the payload. Nothing that the other side wrote is trusted for a length: too long a one becomes a wrong one. */
-static uint32_t bytes_of(const inter_line *at) {
-    uint32_t most = at->kind == INTER_LINE_SHORT   ? INTER_LINE_BYTES
-                    : at->kind == INTER_LINE_EAGER ? INTER_EAGER_BYTES
-                                                   : 0;
-    return at->bytes < most ? at->bytes : most;
+/*
+ * What a line says. Nothing that the other side wrote is trusted for a length: too long a one becomes a wrong one. What is
+ * neither in the line nor in the ring is an offer, and has no buffer.
+ */
+static inline inter_stored read_line(const inter_neighbour *from, const inter_line *at) {
+    uint32_t kind = at->kind, active = kind & INTER_LINE_AM, bytes = at->bytes;
+    inter_stored message = {.tag = at->tag, .word = active ? at->am.word : 0};
+    if (inter_line_is(kind, INTER_LINE_SHORT)) {
+        uint32_t most = active ? INTER_LINE_AM_BYTES : INTER_LINE_BYTES;
+        message.bytes = bytes < most ? bytes : most;
+        message.buffer = active ? at->am.payload : at->payload;
+        message.kind = active | INTER_LINE_SHORT;
+    } else if (inter_line_is(kind, INTER_LINE_EAGER)) {
+        message.bytes = bytes < INTER_EAGER_BYTES ? bytes : INTER_EAGER_BYTES;
+        message.buffer = &from->from->ring[inter_ring_begin(from->eaten, (uint32_t)message.bytes) % INTER_LANE_RING];
+        message.kind = active | INTER_LINE_EAGER;
+    } else {
+        message.offer = active ? at->am.offer : at->offer;
+        message.bytes = message.offer.bytes;
+        message.kind = active | INTER_LINE_PULL;
+    }
+    return message;
 }
 
 /* The line, and its part of the ring, may be written again. */
-static void took(inter_neighbour *from, const inter_line *at) {
-    if (at->kind == INTER_LINE_EAGER) {
-        from->eaten = inter_ring_end(inter_ring_begin(from->eaten, bytes_of(at)), bytes_of(at));
-        /* Release: pairs with find_ring. */
+static void took(inter_neighbour *from, const inter_stored *message) {
+    if (inter_line_is(message->kind, INTER_LINE_EAGER)) {
+        uint32_t bytes = (uint32_t)message->bytes;
+        from->eaten = inter_ring_end(inter_ring_begin(from->eaten, bytes), bytes);
+        /* Release: pairs with inter_lines_find_ring. */
         atomic_store_explicit(&from->from->eaten, from->eaten, memory_order_release);
     }
-    /* Release: pairs with write_line. */
+    /* Release: pairs with inter_lines_write. */
     atomic_store_explicit(&from->from->taken, ++from->taken, memory_order_release);
 }
 
-static const void *payload_of(const inter_neighbour *from, const inter_line *at) {
-    return at->kind == INTER_LINE_SHORT
-               ? (const void *)at->payload
-               : &from->from->ring[inter_ring_begin(from->eaten, bytes_of(at)) % INTER_LANE_RING];
-}
-
-static bool keep_early(inter_neighbour *from, const inter_line *at) {
-    uint32_t payload = bytes_of(at);
+inter_stored *inter_lines_keep(const inter_stored *message) {
+    size_t payload = message->buffer ? message->bytes : 0; /* not of an offer */
     inter_stored *item = malloc(sizeof(*item) + payload);
     if (!item)
-        return false;
-    *item = (inter_stored){.tag = at->tag, .bytes = payload, .kind = at->kind};
-    if (at->kind == INTER_LINE_PULL)
-        item->offer = at->offer;
-    else if (payload)
-        memcpy(item->payload, payload_of(from, at), payload);
-    append(&from->early, item);
-    return true;
+        return NULL;
+    *item = *message;
+    if (payload)
+        memcpy(item->payload, message->buffer, payload);
+    item->buffer = message->buffer ? item->payload : NULL;
+    return item;
+}
+
+static bool keep_early(inter_neighbour *from, const inter_stored *message) {
+    inter_stored *item = inter_lines_keep(message);
+    if (item)
+        inter_store_append(&from->early, item);
+    return item;
 }
 
 /* Takes a receive from its list; NULL at the list's end. */
@@ -272,50 +209,45 @@ static inter_request *take_posted(inter_neighbour *from, uint64_t tag) {
     return unlink_posted(from, link);
 }
 
-/* Takes a message from the list of those offered, by the name that its offer has; NULL when it is not there. */
-static inter_request *take_offered(inter_neighbour *to, uint64_t name) {
-    inter_request **link = &to->offered;
-    while (*link && (uintptr_t)*link != name)
-        link = &(*link)->next;
-    inter_request *request = *link;
-    if (request)
-        *link = request->next;
-    return request;
-}
-
 static void finish(inter_request *request, int error) {
     request->native = NULL;
     inter_completed(request->completion, error);
 }
 
-/* Takes what has arrived from a neighbour: to its receive, or aside. */
-static unsigned take(const inter_lines *lines, inter_neighbour *from) {
-    for (unsigned events = 0;; events++) {
-        const inter_line *at = &from->from->lines[from->taken % INTER_LANE_LINES];
-        if (!arrived(at, from->taken + 1))
-            return events;
-        inter_request *request = take_posted(from, at->tag);
-        if (!request) {
-            if (!keep_early(from, at))
-                return events; /* it stays in its line until there is memory */
-        } else if (at->kind == INTER_LINE_PULL) {
-            int code = match_offer(lines, from, &at->offer, request);
-            if (code)
-                finish(request, code);
-        } else {
-            finish(request, deliver(request, payload_of(from, at), bytes_of(at)));
-        }
-        took(from, at);
+/* To its receive, or aside; false when it must stay in its line until there is memory. */
+static bool take_tagged(const inter_lines *lines, inter_neighbour *from, const inter_stored *message) {
+    inter_request *request = take_posted(from, message->tag);
+    if (!request)
+        return keep_early(from, message);
+    if (message->buffer) {
+        finish(request, deliver(request, message->buffer, message->bytes));
+    } else {
+        int code = match_offer(lines, from, &message->offer, request);
+        if (code)
+            finish(request, code);
     }
+    return true;
+}
+
+unsigned inter_lines_take(inter_lines *lines, inter_neighbour *from) {
+    unsigned events = 0;
+    for (; inter_lines_arrived(from); events++) {
+        inter_stored message = read_line(from, &from->from->lines[from->taken % INTER_LANE_LINES]);
+        if (!(message.kind & INTER_LINE_AM ? inter_lines_am_take(lines, from, &message)
+                                           : take_tagged(lines, from, &message)))
+            break;
+        took(from, &message);
+    }
+    return events;
 }
 
 /* Pulls that may begin now, and a chunk of each that is under way. */
 static unsigned receive_pulls(const inter_lines *lines, inter_neighbour *from) {
     unsigned events = 0;
-    while (from->matched && begin_pull(lines, from, &from->matched->offer, from->matched->request)) {
-        inter_stored *item = from->matched;
-        from->matched = item->next;
-        free(item);
+    while (from->matched.first &&
+           inter_lines_begin_pull(lines, from, &from->matched.first->offer, from->matched.first->request)) {
+        events += !from->matched.first->request; /* the sender may go on */
+        free(inter_store_take(&from->matched, NULL));
     }
     /* One at a time: what came is used while it is in the cache. */
     for (int i = 0; from->incoming >> i && !events; i++) {
@@ -348,7 +280,7 @@ static unsigned send_pulls(inter_neighbour *to) {
             events += inter_pull_copy(pull, false, to->process);
         if (!inter_pull_done(pull))
             continue;
-        inter_request *request = take_offered(to, pull->name); /* NULL when it was taken back */
+        inter_request *request = inter_offers_take(&to->offers, pull->name); /* NULL when it was taken back */
         int error = atomic_load_explicit(&pull->error, memory_order_relaxed);
         /* Release: pairs with the receiver's look in inter_pull_begin, which may use it for another. */
         atomic_fetch_and_explicit(&pulls->active, ~(1u << i), memory_order_release);
@@ -361,16 +293,12 @@ static unsigned send_pulls(inter_neighbour *to) {
 
 static unsigned send_waiting(inter_neighbour *to) {
     unsigned events = 0;
-    while (to->waiting) {
-        inter_stored *item = to->waiting;
-        inter_request *request = item->request;
-        if (!write_line(to, item->tag, item->buffer, item->bytes, request))
-            break;
-        to->waiting = item->next;
-        if (item->bytes > INTER_EAGER_BYTES)
-            offer(to, request);
+    while (to->waiting.first && inter_lines_write(to, to->waiting.first)) {
+        inter_stored *item = inter_store_take(&to->waiting, NULL);
+        if (inter_line_is(item->kind, INTER_LINE_PULL))
+            item->request->native = item->request;
         else
-            finish(request, WEFT_SUCCESS);
+            finish(item->request, WEFT_SUCCESS);
         free(item);
         events++;
     }
@@ -379,22 +307,34 @@ static unsigned send_waiting(inter_neighbour *to) {
 
 static unsigned look_after(inter_lines *lines, inter_neighbour *of) {
     unsigned events = 0;
-    if (of->posted)
-        events += take(lines, of);
-    if (of->incoming || of->matched)
+    if (of->posted && !lines->listener) /* else hear() has looked */
+        events += inter_lines_take(lines, of);
+    if (of->incoming || of->matched.first)
         events += receive_pulls(lines, of);
-    if (of->waiting)
+    if (of->waiting.first)
         events += send_waiting(of);
-    if (of->offered)
+    if (of->offers.count)
         events += send_pulls(of);
     if (events)
-        wake(lines, of);
+        inter_lines_wake(lines, of);
+    return events;
+}
+
+/* Who listens looks at all neighbours. */
+static unsigned hear(inter_lines *lines) {
+    unsigned events = 0;
+    for (inter_neighbour *from = lines->locals; from; from = from->local)
+        if (inter_lines_arrived(from)) {
+            events += inter_lines_take(lines, from);
+            inter_lines_wake(lines, from);
+        }
     return events;
 }
 
 static unsigned lines_progress(inter_transport *base) {
     inter_lines *lines = (inter_lines *)base;
-    unsigned events = 0;
+    /* Before the loop: a listener may make neighbours busy. */
+    unsigned events = lines->listener ? hear(lines) : 0;
     for (inter_neighbour **link = &lines->busy; *link;) {
         inter_neighbour *of = *link;
         events += look_after(lines, of);
@@ -405,21 +345,22 @@ static unsigned lines_progress(inter_transport *base) {
             *link = of->next_busy;
         }
     }
-    if (!events && (!lines->busy || ++lines->looks % LOOKS_A_PROGRESS == 0))
-        events = lines->inner->progress(lines->inner);
+    bool awaits = events || lines->busy || (lines->listener && lines->locals);
+    if (!awaits || ++lines->looks % LOOKS_A_PROGRESS == 0)
+        events += lines->inner->progress(lines->inner);
     base->failed_peer = lines->inner->failed_peer;
     return events;
 }
 
-static bool remove_stored(inter_stored **link, const inter_request *request) {
-    while (*link && (*link)->request != request)
-        link = &(*link)->next;
-    inter_stored *item = *link;
-    if (!item)
-        return false;
-    *link = item->next;
-    free(item);
-    return true;
+static bool remove_stored(inter_store *store, const inter_request *request) {
+    inter_stored *item = store->first, *previous = NULL;
+    while (item && item->request != request) {
+        previous = item;
+        item = item->next;
+    }
+    if (item)
+        free(inter_store_take(store, previous));
+    return item;
 }
 
 static bool is_being_copied(const inter_neighbour *of, const inter_request *request) {
@@ -427,38 +368,42 @@ static bool is_being_copied(const inter_neighbour *of, const inter_request *requ
     uint32_t active = atomic_load_explicit(&pulls->active, memory_order_acquire);
     for (int i = 0; i < INTER_PULLS; i++)
         if ((of->incoming >> i & 1 && of->pulling[i] == request) ||
-            (active >> i & 1 && pulls->pulls[i].name == (uintptr_t)request))
+            (active >> i & 1 && inter_offers_find(&of->offers, pulls->pulls[i].name) == request))
             return true;
     return false;
+}
+
+static bool remove_offered(inter_neighbour *of, const inter_request *request) {
+    return inter_offers_find(&of->offers, request->tag) == request && inter_offers_take(&of->offers, request->tag);
+}
+
+static bool remove_posted(inter_neighbour *from, const inter_request *request) {
+    inter_request **link = &from->posted;
+    while (*link && *link != request)
+        link = &(*link)->next;
+    return unlink_posted(from, link);
 }
 
 /* What is being copied is not taken back: it completes when the copy is done. */
 static void lines_cancel(inter_transport *base, inter_request *request) {
     inter_lines *lines = (inter_lines *)base;
     inter_neighbour *of = &lines->neighbours[request->peer];
-    if (!is_for_lines(lines, of, request->bytes)) {
+    if (!of->to) {
         lines->inner->cancel(lines->inner, request);
-        return;
+    } else if (!is_being_copied(of, request)) {
+        if (remove_stored(&of->waiting, request) || remove_stored(&of->matched, request) ||
+            remove_offered(of, request) || remove_posted(of, request))
+            finish(request, WEFT_ERR_PROC_FAILED);
+        else if (request->native)
+            lines->inner->cancel(lines->inner, request);
     }
-    if (is_being_copied(of, request))
-        return;
-    if (remove_stored(&of->waiting, request) || remove_stored(&of->matched, request) ||
-        take_offered(of, (uintptr_t)request)) {
-        finish(request, WEFT_ERR_PROC_FAILED);
-        return;
-    }
-    inter_request **link = &of->posted;
-    while (*link && *link != request)
-        link = &(*link)->next;
-    if (unlink_posted(of, link))
-        finish(request, WEFT_ERR_PROC_FAILED);
 }
 
-/* Without `wakes` a line wakes nobody up, so with one awaited there is no sleeping. */
+/* Without `wakes` a line wakes nobody up, so with one awaited, or listened for, there is no sleeping. */
 static bool lines_arm(inter_transport *base, inter_bed *bed) {
     inter_lines *lines = (inter_lines *)base;
-    if (!lines->wakes)
-        return !lines->busy && lines->inner->arm(lines->inner, bed);
+    if (!inter_lines_wakes(lines))
+        return !lines->busy && !(lines->listener && lines->locals) && lines->inner->arm(lines->inner, bed);
     *bed = (inter_bed){.descriptor = -1, .word = &lines->own->head.asleep};
     atomic_store_explicit(&lines->own->head.asleep, 1, memory_order_relaxed);
     /* Pairs with that in wake(): either this process sees what came, or who wrote it sees that this process sleeps. */
@@ -478,7 +423,7 @@ inter_transport *inter_lines_transport(inter_lines *lines, inter_transport *inne
     lines->descriptor = -1;
     lines->inner = inner;
     lines->can_pull = pulls;
-    lines->wakes = wakes;
+    atomic_store_explicit(&lines->wakes, wakes, memory_order_relaxed);
     lines->base.name = "lines";
     lines->base.failed_peer = -1;
     lines->base.send = lines_send;
@@ -488,5 +433,10 @@ inter_transport *inter_lines_transport(inter_lines *lines, inter_transport *inne
     lines->base.arm = lines_arm;
     lines->base.disconnect = leave_alone;
     lines->base.close = leave_alone;
+    inter_lines_am_open(lines);
     return &lines->base;
+}
+
+void inter_lines_let_sleep(inter_lines *lines) {
+    atomic_store_explicit(&lines->wakes, true, memory_order_relaxed);
 }

@@ -43,6 +43,27 @@ typedef struct inter_bed {
 
 typedef struct inter_transport inter_transport;
 
+/** What goes before an active message: the sender's and the listener's business, carried as it is. */
+typedef struct inter_am_header {
+    uint64_t words[2];
+} inter_am_header;
+
+/** An active message that has come: no receive was posted for it here, the listener knows what to do. */
+typedef struct inter_arrival {
+    int peer;
+    inter_am_header header;
+    size_t bytes;
+    const void *
+        data; /* the payload, while the listener runs; NULL with bytes: it is fetched (am_fetch) or dropped (am_drop) */
+    void *native; /* the transport's own, of one to be fetched */
+} inter_arrival;
+
+/**
+ * Called inside progress for each active message; those of one peer mostly in the order of their sending, but one that went another
+ * way may overtake. Must not progress; may fetch. One without data is copied by the listener and fetched or dropped later.
+ */
+typedef void inter_listener(void *argument, const inter_arrival *arrival);
+
 struct inter_transport {
     const char *name;
     int rank, size;
@@ -57,6 +78,21 @@ struct inter_transport {
     int (*send)(inter_transport *self, int peer, uint64_t tag, const void *buffer, size_t bytes,
                 inter_request *request);
     int (*recv)(inter_transport *self, int peer, uint64_t tag, void *buffer, size_t bytes, inter_request *request);
+    /**
+     * Sends an active message; for the request as send does. `rendezvous`: the payload (not empty) stays here until the other
+     * side fetches it, and the request completes then; else it may be copied at once.
+     */
+    int (*am_send)(inter_transport *self, int peer, const inter_am_header *header, const void *buffer, size_t bytes,
+                   bool rendezvous, inter_request *request);
+    /** Gets the payload of an arrival; into less room than it has bytes: the first ones, and WEFT_ERR_TRUNCATE. Once an arrival. */
+    int (*am_fetch)(inter_transport *self, const inter_arrival *arrival, void *buffer, size_t bytes,
+                    inter_request *request);
+    /** Instead: nobody wants it. The sender's request completes. */
+    void (*am_drop)(inter_transport *self, const inter_arrival *arrival);
+    /** From now on (NULL: no longer) active messages are taken and handed to the listener; before, they wait where they are. */
+    void (*listen)(inter_transport *self, inter_listener *listener, void *argument);
+    /** Ends the sleep of a thread on a bed that was given before, as if something had come. From any thread, without the funnel. */
+    void (*rouse)(inter_transport *self);
     /** Moves things on; the number of events, 0 when nothing happened. Completions run inside. */
     unsigned (*progress)(inter_transport *self);
     /** Takes a request back; it completes (with an error) before this returns or in a later progress. */

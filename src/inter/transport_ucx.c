@@ -6,31 +6,16 @@
  * one and UCX would fall back to TCP; endpoints to other hosts use UCP_ERR_HANDLING_MODE_PEER.
  */
 #include <core/error.h>
-#include <inter/transport.h>
+#include <inter/transport_ucx_private.h>
 #include <stdlib.h>
 #include <string.h>
-#include <ucp/api/ucp.h>
 
-typedef struct ucx_transport {
-    inter_transport base;
-    inter_bootstrap *bootstrap;
-    size_t card_bytes;
-    ucp_context_h context;
-    ucp_worker_h worker;
-    ucp_ep_h *endpoints; /* by rank; NULL until first use */
-    int event_fd;
-} ucx_transport;
-
-static ucx_transport *ucx_of(inter_transport *base) {
-    return (ucx_transport *)base;
-}
-
-static int ucx_error(ucs_status_t status, const char *what, int rank) {
+int inter_ucx_error(ucs_status_t status, const char *what, int rank) {
     int code = status == UCS_ERR_NO_MEMORY ? WEFT_ERR_NOMEM : WEFT_ERR_TRANSPORT;
     return core_error(code, "rank %d: UCX could not %s: %s", rank, what, ucs_status_string(status));
 }
 
-static int code_of(ucs_status_t status) {
+int inter_ucx_code(ucs_status_t status) {
     switch (status) {
     case UCS_OK:
         return WEFT_SUCCESS;
@@ -51,32 +36,34 @@ static int code_of(ucs_status_t status) {
 static int received_code(const inter_request *request, ucs_status_t status, size_t length) {
     if (status == UCS_OK && length < request->bytes)
         return WEFT_ERR_MISMATCH;
-    return code_of(status);
+    return inter_ucx_code(status);
+}
+
+void inter_ucx_finish(void *native, inter_request *request, int code) {
+    request->native = NULL;
+    ucp_request_free(native);
+    inter_completed(request->completion, code);
 }
 
 static void sent(void *native, ucs_status_t status, void *argument) {
-    inter_request *request = argument;
-    request->native = NULL;
-    ucp_request_free(native);
-    inter_completed(request->completion, code_of(status));
+    inter_ucx_finish(native, argument, inter_ucx_code(status));
 }
 
 static void received(void *native, ucs_status_t status, const ucp_tag_recv_info_t *info, void *argument) {
-    inter_request *request = argument;
-    request->native = NULL;
-    ucp_request_free(native);
-    inter_completed(request->completion, received_code(request, status, info->length));
+    inter_ucx_finish(native, argument, received_code(argument, status, info->length));
 }
 
 static void endpoint_failed(void *argument, ucp_ep_h endpoint, ucs_status_t status) {
-    ucx_transport *self = argument;
+    inter_ucx *self = argument;
     (void)status;
     for (int peer = 0; peer < self->base.size; peer++)
-        if (self->endpoints[peer] == endpoint)
+        if (self->endpoints[peer] == endpoint) {
             self->base.failed_peer = peer;
+            self->failed[peer] = true;
+        }
 }
 
-static int connect_peer(ucx_transport *self, int peer) {
+int inter_ucx_connect(inter_ucx *self, int peer) {
     const void *address;
     size_t bytes;
     int code = self->bootstrap->lookup(self->bootstrap, peer, &address, &bytes);
@@ -98,15 +85,14 @@ static int connect_peer(ucx_transport *self, int peer) {
     ucs_status_t status = ucp_ep_create(self->worker, &params, &self->endpoints[peer]);
     if (status != UCS_OK) {
         self->endpoints[peer] = NULL;
-        return ucx_error(status, "connect to a peer", self->base.rank);
+        return inter_ucx_error(status, "connect to a peer", self->base.rank);
     }
     return WEFT_SUCCESS;
 }
 
-/* What a start returned: complete at once, under way (the callback was given), or failed. */
-static int started(ucx_transport *self, ucs_status_ptr_t result, inter_request *request, const char *what) {
+int inter_ucx_started(inter_ucx *self, ucs_status_ptr_t result, inter_request *request, const char *what) {
     if (UCS_PTR_IS_ERR(result))
-        return ucx_error(UCS_PTR_STATUS(result), what, self->base.rank);
+        return inter_ucx_error(UCS_PTR_STATUS(result), what, self->base.rank);
     request->native = result;
     if (result)
         request->completion->pending++;
@@ -115,9 +101,9 @@ static int started(ucx_transport *self, ucs_status_ptr_t result, inter_request *
 
 static int ucx_send(inter_transport *base, int peer, uint64_t tag, const void *buffer, size_t bytes,
                     inter_request *request) {
-    ucx_transport *self = ucx_of(base);
+    inter_ucx *self = inter_ucx_of(base);
     if (!self->endpoints[peer]) {
-        int code = connect_peer(self, peer);
+        int code = inter_ucx_connect(self, peer);
         if (code)
             return code;
     }
@@ -127,11 +113,12 @@ static int ucx_send(inter_transport *base, int peer, uint64_t tag, const void *b
     params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     params.cb.send = sent;
     params.user_data = request;
-    return started(self, ucp_tag_send_nbx(self->endpoints[peer], buffer, bytes, tag, &params), request, "send");
+    return inter_ucx_started(self, ucp_tag_send_nbx(self->endpoints[peer], buffer, bytes, tag, &params), request,
+                             "send");
 }
 
 static int ucx_recv(inter_transport *base, int peer, uint64_t tag, void *buffer, size_t bytes, inter_request *request) {
-    ucx_transport *self = ucx_of(base);
+    inter_ucx *self = inter_ucx_of(base);
     /* UCX before 1.16 leaves it as it is when the message was here already: then its length is not checked. */
     ucp_tag_recv_info_t info = {.sender_tag = tag, .length = bytes};
     request->peer = peer;
@@ -152,25 +139,30 @@ static int ucx_recv(inter_transport *base, int peer, uint64_t tag, void *buffer,
     if (UCS_PTR_IS_ERR(result) && UCS_PTR_STATUS(result) == UCS_ERR_MESSAGE_TRUNCATED)
         return core_error(WEFT_ERR_TRUNCATE, "rank %d: a message of rank %d is longer than the %zu bytes expected",
                           base->rank, peer, bytes);
-    return started(self, result, request, "receive");
+    return inter_ucx_started(self, result, request, "receive");
 }
 
 static unsigned ucx_progress(inter_transport *base) {
-    return ucp_worker_progress(ucx_of(base)->worker);
+    return ucp_worker_progress(inter_ucx_of(base)->worker);
 }
 
+/* UCX takes back nothing but receives that nothing has come for. What has to do with a peer out of reach may stay for ever: its
+ * memory is left to UCX, which uses the buffer no longer, and the request is over. */
 static void ucx_cancel(inter_transport *base, inter_request *request) {
+    inter_ucx *self = inter_ucx_of(base);
     if (request->native)
-        ucp_request_cancel(ucx_of(base)->worker, request->native);
+        ucp_request_cancel(self->worker, request->native);
+    if (request->native && self->failed[request->peer])
+        inter_ucx_finish(request->native, request, WEFT_ERR_PROC_FAILED); /* there will be no callback */
 }
 
 static bool ucx_arm(inter_transport *base, inter_bed *bed) {
-    ucx_transport *self = ucx_of(base);
+    inter_ucx *self = inter_ucx_of(base);
     *bed = (inter_bed){.descriptor = self->event_fd};
     return ucp_worker_arm(self->worker) == UCS_OK;
 }
 
-static void wait_for(ucx_transport *self, ucs_status_ptr_t request) {
+static void wait_for(inter_ucx *self, ucs_status_ptr_t request) {
     if (!request || UCS_PTR_IS_ERR(request))
         return;
     while (ucp_request_check_status(request) == UCS_INPROGRESS)
@@ -179,7 +171,8 @@ static void wait_for(ucx_transport *self, ucs_status_ptr_t request) {
 }
 
 static void ucx_disconnect(inter_transport *base) {
-    ucx_transport *self = ucx_of(base);
+    inter_ucx *self = inter_ucx_of(base);
+    inter_ucx_am_forget(self);
     for (int peer = 0; self->endpoints && peer < base->size; peer++) {
         if (!self->endpoints[peer])
             continue;
@@ -191,45 +184,47 @@ static void ucx_disconnect(inter_transport *base) {
 }
 
 static void ucx_close(inter_transport *base) {
-    ucx_transport *self = ucx_of(base);
+    inter_ucx *self = inter_ucx_of(base);
     ucx_disconnect(base);
     if (self->worker)
         ucp_worker_destroy(self->worker);
     if (self->context)
         ucp_cleanup(self->context);
+    inter_ucx_am_free(self);
     free(self->endpoints);
+    free(self->failed);
     free(self);
 }
 
-static int open_worker(ucx_transport *self) {
+static int open_worker(inter_ucx *self) {
     ucp_params_t params = {
         .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | UCP_PARAM_FIELD_NAME,
-        .features = UCP_FEATURE_TAG | UCP_FEATURE_WAKEUP,
+        .features = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_WAKEUP,
         .estimated_num_eps = (size_t)self->base.size,
         .name = "weft",
     };
     ucs_status_t status = ucp_init(&params, NULL, &self->context);
     if (status != UCS_OK)
-        return ucx_error(status, "start", self->base.rank);
+        return inter_ucx_error(status, "start", self->base.rank);
     ucp_worker_params_t worker_params = {
         .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
         .thread_mode = UCS_THREAD_MODE_SERIALIZED,
     };
     status = ucp_worker_create(self->context, &worker_params, &self->worker);
     if (status != UCS_OK)
-        return ucx_error(status, "make a worker", self->base.rank);
+        return inter_ucx_error(status, "make a worker", self->base.rank);
     status = ucp_worker_get_efd(self->worker, &self->event_fd);
     if (status != UCS_OK)
-        return ucx_error(status, "give an event descriptor", self->base.rank);
-    return WEFT_SUCCESS;
+        return inter_ucx_error(status, "give an event descriptor", self->base.rank);
+    return inter_ucx_am_open(self);
 }
 
-static int publish_address(ucx_transport *self, const void *card) {
+static int publish_address(inter_ucx *self, const void *card) {
     ucp_address_t *address;
     size_t bytes;
     ucs_status_t status = ucp_worker_get_address(self->worker, &address, &bytes);
     if (status != UCS_OK)
-        return ucx_error(status, "give its address", self->base.rank);
+        return inter_ucx_error(status, "give its address", self->base.rank);
     char *blob = malloc(self->card_bytes + bytes);
     int code;
     if (blob) {
@@ -245,7 +240,7 @@ static int publish_address(ucx_transport *self, const void *card) {
 }
 
 int inter_transport_ucx(inter_bootstrap *bootstrap, const void *card, size_t card_bytes, inter_transport **transport) {
-    ucx_transport *self = calloc(1, sizeof(*self));
+    inter_ucx *self = calloc(1, sizeof(*self));
     if (!self)
         return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for the transport", bootstrap->rank);
     self->base = (inter_transport){.name = "ucx",
@@ -262,8 +257,10 @@ int inter_transport_ucx(inter_bootstrap *bootstrap, const void *card, size_t car
     self->card_bytes = card_bytes;
     self->base.failed_peer = -1;
     self->endpoints = calloc((size_t)bootstrap->size, sizeof(ucp_ep_h));
-    int code = self->endpoints ? open_worker(self)
-                               : core_error(WEFT_ERR_NOMEM, "rank %d: no memory for endpoints", bootstrap->rank);
+    self->failed = calloc((size_t)bootstrap->size, sizeof(bool));
+    int code = self->endpoints && self->failed
+                   ? open_worker(self)
+                   : core_error(WEFT_ERR_NOMEM, "rank %d: no memory for endpoints", bootstrap->rank);
     if (!code)
         code = publish_address(self, card);
     if (code) {

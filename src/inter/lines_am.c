@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * Active messages through lines, in the same lanes and the same order as the tagged ones.
+ *
+ * Where processes cannot read each other's memory, what would be offered goes through the inner transport instead: so an
+ * arrival from a neighbour that is to be fetched is either always a line's or always the inner transport's.
+ */
+#include <core/error.h>
+#include <inter/lines_private.h>
+#include <stdlib.h>
+
+static int lines_am_send(inter_transport *base, int peer, const inter_am_header *header, const void *buffer,
+                         size_t bytes, bool rendezvous, inter_request *request) {
+    inter_lines *lines = (inter_lines *)base;
+    inter_neighbour *to = &lines->neighbours[peer];
+    bool offered = rendezvous || bytes > INTER_EAGER_BYTES;
+    if (!to->to || (offered && !lines->can_pull))
+        return lines->inner->am_send(lines->inner, peer, header, buffer, bytes, rendezvous, request);
+    uint32_t kind = offered ? INTER_LINE_PULL : bytes <= INTER_LINE_AM_BYTES ? INTER_LINE_SHORT : INTER_LINE_EAGER;
+    return inter_lines_post(lines, to,
+                            &(inter_stored){.request = request,
+                                            .tag = header->words[0],
+                                            .word = header->words[1],
+                                            .buffer = buffer,
+                                            .bytes = bytes,
+                                            .kind = INTER_LINE_AM | kind});
+}
+
+/* Tells the listener; what it is to fetch later is named by the stored message. */
+static void tell(const inter_lines *lines, const inter_neighbour *from, const inter_stored *message,
+                 inter_stored *stored) {
+    inter_arrival arrival = {.peer = from->rank,
+                             .header = {{message->tag, message->word}},
+                             .bytes = message->bytes,
+                             .data = stored || !message->bytes ? NULL : message->buffer,
+                             .native = stored};
+    lines->listener(lines->listener_argument, &arrival);
+}
+
+bool inter_lines_am_take(inter_lines *lines, inter_neighbour *from, const inter_stored *message) {
+    bool offered = inter_line_is(message->kind, INTER_LINE_PULL);
+    inter_stored *stored = NULL;
+    if (offered || !lines->listener) {
+        stored = inter_lines_keep(message);
+        if (!stored)
+            return false;
+    }
+    if (lines->listener)
+        tell(lines, from, message, stored);
+    else
+        inter_store_append(&from->unheard, stored);
+    return true;
+}
+
+/* Belongs an arrival to the inner transport? */
+static bool is_inner(const inter_lines *lines, const inter_arrival *arrival) {
+    return !lines->neighbours[arrival->peer].to || !lines->can_pull;
+}
+
+/* An offer is to be pulled, now or later. */
+static void pull(inter_lines *lines, inter_neighbour *from, inter_stored *stored) {
+    if (!from->matched.first && inter_lines_begin_pull(lines, from, &stored->offer, stored->request))
+        free(stored);
+    else
+        inter_store_append(&from->matched, stored);
+    inter_lines_make_busy(lines, from);
+}
+
+static int lines_am_fetch(inter_transport *base, const inter_arrival *arrival, void *buffer, size_t bytes,
+                          inter_request *request) {
+    inter_lines *lines = (inter_lines *)base;
+    inter_stored *stored = arrival->native;
+    if (is_inner(lines, arrival))
+        return lines->inner->am_fetch(lines->inner, arrival, buffer, bytes, request);
+    request->peer = arrival->peer;
+    request->bytes = bytes < arrival->bytes ? bytes : arrival->bytes; /* more room is no mistake */
+    request->buffer = buffer;
+    request->tag = 0;
+    request->native = stored; /* until it is under way */
+    request->completion->pending++;
+    stored->request = request;
+    pull(lines, &lines->neighbours[arrival->peer], stored);
+    return WEFT_SUCCESS;
+}
+
+static void lines_am_drop(inter_transport *base, const inter_arrival *arrival) {
+    inter_lines *lines = (inter_lines *)base;
+    inter_neighbour *from = &lines->neighbours[arrival->peer];
+    if (is_inner(lines, arrival)) {
+        lines->inner->am_drop(lines->inner, arrival);
+        return;
+    }
+    pull(lines, from, arrival->native); /* of nothing */
+    inter_lines_wake(lines, from);
+}
+
+/* Hands over what came before; what is offered stays stored until it is fetched or dropped. */
+static void tell_unheard(inter_lines *lines, inter_neighbour *from) {
+    while (lines->listener && from->unheard.first) {
+        inter_stored *item = inter_store_take(&from->unheard, NULL);
+        bool offered = inter_line_is(item->kind, INTER_LINE_PULL);
+        tell(lines, from, item, offered ? item : NULL);
+        if (!offered)
+            free(item);
+    }
+}
+
+static void lines_listen(inter_transport *base, inter_listener *listener, void *argument) {
+    inter_lines *lines = (inter_lines *)base;
+    lines->listener = listener;
+    lines->listener_argument = argument;
+    lines->inner->listen(lines->inner, listener, argument);
+    for (inter_neighbour *from = lines->locals; from; from = from->local)
+        tell_unheard(lines, from);
+}
+
+static void lines_rouse(inter_transport *base) {
+    inter_lines *lines = (inter_lines *)base;
+    if (!inter_lines_wakes(lines)) {
+        lines->inner->rouse(lines->inner);
+        return;
+    }
+    atomic_store_explicit(&lines->own->head.asleep, 0, memory_order_relaxed);
+    core_word_wake(&lines->own->head.asleep);
+}
+
+void inter_lines_am_open(inter_lines *lines) {
+    lines->base.am_send = lines_am_send;
+    lines->base.am_fetch = lines_am_fetch;
+    lines->base.am_drop = lines_am_drop;
+    lines->base.listen = lines_listen;
+    lines->base.rouse = lines_rouse;
+}

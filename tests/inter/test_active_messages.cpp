@@ -1,0 +1,620 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Active messages keep the transport's contract, over every transport: ranks of this process play the processes.
+#include "active_messages.h"
+#include "forge_line.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <gtest/gtest.h>
+#include <mutex>
+#include <poll.h>
+#include <thread>
+extern "C" {
+#include <core/wait.h>
+#include <inter/bootstrap.h>
+#include <inter/lines.h>
+#include <inter/transport_sim.h>
+}
+
+namespace {
+
+constexpr int ranks = 3;
+
+// The ranks' transports, and what they stand on.
+class Network {
+  public:
+    virtual ~Network() = default;
+    inter_transport *at[ranks] = {};
+    inter_lines *lines[ranks] = {};
+    bool ordered = true;  // messages of one pair arrive in order, whatever their length
+    bool recalled = true; // a rendezvous that nobody has heard of can be taken back
+};
+
+class SimNetwork : public Network {
+  public:
+    explicit SimNetwork(uint64_t seed) {
+        EXPECT_EQ(inter_sim_create(ranks, seed, &sim_), WEFT_SUCCESS);
+        for (int rank = 0; rank < ranks; rank++)
+            at[rank] = inter_sim_transport(sim_, rank);
+    }
+    ~SimNetwork() override {
+        inter_sim_counts counts = inter_sim_count(sim_);
+        EXPECT_EQ(counts.waiting_messages + counts.waiting_receives, 0u) << "the test has left something behind";
+        inter_sim_destroy(sim_);
+    }
+
+  private:
+    inter_sim *sim_ = nullptr;
+};
+
+class LinesNetwork : public SimNetwork {
+  public:
+    LinesNetwork(bool pulls, bool wakes) : SimNetwork(0) {
+        inter_lines_card cards[ranks];
+        for (int rank = 0; rank < ranks; rank++)
+            lines[rank] = inter_lines_create(rank, ranks, &cards[rank]);
+        for (int rank = 0; rank < ranks; rank++)
+            for (int peer = 0; peer < ranks; peer++)
+                if (peer != rank) {
+                    EXPECT_EQ(inter_lines_map(lines[rank], peer, &cards[peer]), WEFT_SUCCESS) << weft_last_error();
+                }
+        for (int rank = 0; rank < ranks; rank++)
+            at[rank] = inter_lines_transport(lines[rank], at[rank], pulls, wakes);
+        ordered = pulls;
+    }
+    ~LinesNetwork() override {
+        for (inter_lines *of : lines)
+            inter_lines_free(of);
+    }
+};
+
+// An allgather among threads, one for each rank.
+class Exchange {
+  public:
+    void gather(int rank, const void *send, void *receive, size_t bytes) {
+        std::unique_lock<std::mutex> guard(lock_);
+        changed_.wait(guard, [&] { return !leaving_; });
+        data_.resize(bytes * ranks);
+        memcpy(&data_[bytes * size_t(rank)], send, bytes);
+        leaving_ = ++inside_ == ranks;
+        changed_.notify_all();
+        changed_.wait(guard, [&] { return leaving_; });
+        memcpy(receive, data_.data(), data_.size());
+        leaving_ = --inside_ != 0;
+        changed_.notify_all();
+    }
+
+  private:
+    std::mutex lock_;
+    std::condition_variable changed_;
+    std::vector<char> data_;
+    int inside_ = 0;
+    bool leaving_ = false;
+};
+
+// Several of UCX's workers in one process.
+class UcxNetwork : public Network {
+  public:
+    UcxNetwork() {
+        together([this](int rank) {
+            places_[rank] = {&exchange_, rank};
+            users_[rank] = {rank, ranks, gather, &places_[rank]};
+            EXPECT_EQ(inter_bootstrap_callback(&users_[rank], &bootstraps_[rank]), WEFT_SUCCESS) << weft_last_error();
+            EXPECT_EQ(inter_transport_ucx(bootstraps_[rank], "", 1, &at[rank]), WEFT_SUCCESS) << weft_last_error();
+        });
+        ordered = recalled = false;
+    }
+    ~UcxNetwork() override {
+        std::atomic<int> gone{0};
+        together([&](int rank) {
+            at[rank]->disconnect(at[rank]);
+            for (gone++; gone < ranks;) // the others may need this end to close theirs
+                at[rank]->progress(at[rank]);
+        });
+        for (int rank = 0; rank < ranks; rank++) {
+            at[rank]->close(at[rank]);
+            bootstraps_[rank]->close(bootstraps_[rank]);
+        }
+    }
+
+  private:
+    struct Place {
+        Exchange *exchange;
+        int rank;
+    };
+    static void together(const std::function<void(int)> &body) {
+        std::vector<std::thread> threads;
+        for (int rank = 0; rank < ranks; rank++)
+            threads.emplace_back(body, rank);
+        for (std::thread &thread : threads)
+            thread.join();
+    }
+    static int gather(const void *send, void *receive, size_t bytes, void *context) {
+        auto *place = static_cast<Place *>(context);
+        place->exchange->gather(place->rank, send, receive, bytes);
+        return 0;
+    }
+    Exchange exchange_;
+    Place places_[ranks];
+    weft_bootstrap users_[ranks];
+    inter_bootstrap *bootstraps_[ranks] = {};
+};
+
+std::unique_ptr<Network> open_network(const std::string &name) {
+    if (name == "ucx")
+        return std::make_unique<UcxNetwork>();
+    if (name.compare(0, 3, "sim") == 0)
+        return std::make_unique<SimNetwork>(name == "sim" ? 0 : 7);
+    return std::make_unique<LinesNetwork>(name != "lines_without_pulls", name == "lines_that_wake");
+}
+
+class ActiveMessages : public ::testing::TestWithParam<const char *> {
+  protected:
+    void SetUp() override {
+        network = open_network(GetParam());
+        for (inter_transport *at : network->at)
+            ears.emplace_back(at);
+    }
+    void listen_all() {
+        for (Ear &ear : ears)
+            ear.listen();
+    }
+    void progress_all() {
+        for (inter_transport *at : network->at)
+            at->progress(at);
+    }
+    // The rank's `number`-th arrival.
+    Heard &await(int rank, size_t number) {
+        for (Ear &ear = ears[size_t(rank)]; ear.heard.size() <= number;)
+            progress_all();
+        return ears[size_t(rank)].heard[number];
+    }
+    void complete(const Pending &one) {
+        while (!one.done())
+            progress_all();
+    }
+    inter_transport *at(int rank) {
+        return network->at[rank];
+    }
+    static bool sleeps() {
+        const std::string name = GetParam();
+        return name == "lines_that_wake" || name == "ucx";
+    }
+    // Sleeps whenever nothing has come.
+    void sleep_until(int self, const std::function<bool()> &over) {
+        while (!over()) {
+            inter_bed bed;
+            if (at(self)->progress(at(self)) || over() || !at(self)->arm(at(self), &bed) || over())
+                continue;
+            pollfd descriptor{bed.descriptor, POLLIN, 0};
+            auto *asleep = static_cast<uint32_t *>(bed.word);
+            while (asleep && atomic_load_explicit(asleep, std::memory_order_relaxed))
+                core_word_sleep(asleep, 1, 900000000);
+            if (!asleep) {
+                ASSERT_EQ(poll(&descriptor, 1, -1), 1);
+            }
+        }
+    }
+    std::unique_ptr<Network> network;
+    std::deque<Ear> ears;
+};
+
+const char *const all_networks[] = {"sim", "sim_delayed", "lines", "lines_without_pulls", "lines_that_wake", "ucx"};
+
+std::string name_of(const ::testing::TestParamInfo<const char *> &info) {
+    return info.param;
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, ActiveMessages, ::testing::ValuesIn(all_networks), name_of);
+
+} // namespace
+
+TEST_P(ActiveMessages, EveryLengthArrives) {
+    listen_all();
+    size_t number = 0;
+    for (bool rendezvous : {false, true})
+        for (size_t bytes : active_lengths) {
+            SCOPED_TRACE(std::to_string(bytes) + (rendezvous ? ", rendezvous" : ""));
+            ActiveSend sent(at(0), 1, ~uint64_t(bytes), number, some_text(bytes, bytes), rendezvous);
+            ASSERT_EQ(sent.code, WEFT_SUCCESS);
+            Heard &heard = await(1, number++);
+            EXPECT_EQ(heard.arrival.peer, 0);
+            EXPECT_EQ(heard.arrival.header.words[0], ~uint64_t(bytes));
+            EXPECT_EQ(heard.arrival.header.words[1], number - 1);
+            EXPECT_EQ(heard.arrival.bytes, bytes);
+            if (rendezvous) {
+                for (int round = 0; round < 100; round++)
+                    progress_all();
+                EXPECT_TRUE(heard.to_fetch);
+                EXPECT_EQ(sent.completion.pending, 1u) << "nobody has fetched it";
+            }
+            if (heard.to_fetch) {
+                ASSERT_EQ(ears[1].fetch(heard), WEFT_SUCCESS);
+            }
+            complete(heard);
+            complete(sent);
+            EXPECT_TRUE(heard.text == sent.text);
+            EXPECT_EQ(heard.completion.error, WEFT_SUCCESS);
+            EXPECT_EQ(sent.completion.error, WEFT_SUCCESS);
+        }
+}
+
+TEST_P(ActiveMessages, AHeaderAloneIsAMessage) {
+    listen_all();
+    ActiveSend sent(at(2), 0, 5, 6, "", false);
+    Heard &heard = await(0, 0);
+    complete(sent);
+    EXPECT_EQ(heard.arrival.peer, 2);
+    EXPECT_EQ(heard.arrival.header.words[1], 6u);
+    EXPECT_EQ(heard.arrival.bytes, 0u);
+    EXPECT_FALSE(heard.to_fetch);
+}
+
+TEST_P(ActiveMessages, ShortOnesAreSentAtOnce) {
+    std::string text(8, 'x');
+    inter_am_header header{{1, 2}};
+    for (int i = 0; i < 6; i++) {
+        Pending sent;
+        ASSERT_EQ(at(0)->am_send(at(0), 1, &header, text.data(), text.size(), false, &sent.request), WEFT_SUCCESS);
+        for (int round = 0; round < 10000 && !sent.done(); round++)
+            progress_all();
+        ASSERT_TRUE(sent.done()) << "nobody listens, and yet";
+    }
+    text.assign(8, 'y'); // it was copied
+    listen_all();
+    for (size_t i = 0; i < 6; i++)
+        EXPECT_EQ(await(1, i).text, "xxxxxxxx");
+}
+
+TEST_P(ActiveMessages, AFetchIntoLessRoomIsTruncated) {
+    listen_all();
+    size_t number = 0;
+    for (size_t bytes : {20, 9000, 300000})
+        for (size_t room : {0, 1, 7, 8999}) {
+            if (room >= bytes)
+                continue;
+            ActiveSend sent(at(1), 2, 0, 0, some_text(bytes, 4), true);
+            Heard &heard = await(2, number++);
+            std::string buffer(bytes, '.');
+            ASSERT_EQ(at(2)->am_fetch(at(2), &heard.arrival, &buffer[0], room, &heard.request), WEFT_SUCCESS);
+            complete(heard);
+            complete(sent);
+            EXPECT_EQ(heard.completion.error, WEFT_ERR_TRUNCATE);
+            EXPECT_EQ(sent.completion.error, WEFT_SUCCESS) << "it is the receiver's business";
+            EXPECT_TRUE(buffer.compare(0, room, sent.text, 0, room) == 0);
+            EXPECT_EQ(buffer.find_first_not_of('.', room), std::string::npos) << "nothing else is written";
+        }
+}
+
+TEST_P(ActiveMessages, AFetchIntoMoreRoomIsNoMistake) {
+    listen_all();
+    size_t number = 0;
+    for (size_t bytes : {20, 9000, 300000}) {
+        ActiveSend sent(at(1), 2, 0, 0, some_text(bytes, 4), true);
+        Heard &heard = await(2, number++);
+        ASSERT_EQ(ears[2].fetch(heard, bytes + 100), WEFT_SUCCESS);
+        complete(heard);
+        complete(sent);
+        EXPECT_EQ(heard.completion.error, WEFT_SUCCESS);
+        EXPECT_TRUE(heard.text == sent.text + std::string(100, '.'));
+    }
+}
+
+TEST_P(ActiveMessages, WhatIsDroppedIsCompleteForItsSender) {
+    listen_all();
+    for (bool at_once : {false, true}) {
+        ears[1].heard.clear();
+        ears[1].at_once = nullptr;
+        if (at_once)
+            ears[1].at_once = [&](Heard &heard) { ears[1].drop(heard); };
+        std::deque<ActiveSend> sent;
+        for (size_t i = 0; i < 20; i++)
+            sent.emplace_back(at(0), 1, i, 0, some_text(1000 * i + 1, i), true);
+        await(1, sent.size() - 1);
+        for (Heard &heard : ears[1].heard) {
+            EXPECT_TRUE(heard.to_fetch);
+            if (!at_once)
+                ears[1].drop(heard);
+        }
+        for (const ActiveSend &one : sent) {
+            complete(one);
+            EXPECT_EQ(one.completion.error, WEFT_SUCCESS);
+        }
+    }
+}
+
+TEST_P(ActiveMessages, TheListenerMayFetch) {
+    listen_all();
+    ears[1].at_once = [&](Heard &heard) { EXPECT_EQ(ears[1].fetch(heard), WEFT_SUCCESS); };
+    std::deque<ActiveSend> sent;
+    for (size_t i = 0; i < 40; i++)
+        sent.emplace_back(at(i % 2 ? 0 : 2), 1, i, 0, some_text(i * i * 100 + 1, i), true);
+    await(1, sent.size() - 1);
+    for (const ActiveSend &one : sent)
+        complete(one);
+    while (!ears[1].all_done())
+        progress_all();
+    for (const Heard &heard : ears[1].heard)
+        EXPECT_TRUE(heard.text == sent[heard.arrival.header.words[0]].text);
+}
+
+// Nobody listens: tagged messages pass, active ones wait, in order; and again when nobody listens any more.
+TEST_P(ActiveMessages, WithoutAListenerTheyWait) {
+    for (int time = 0; time < 2; time++) {
+        ears[1].heard.clear();
+        std::deque<ActiveSend> sent;
+        for (size_t i = 0; i < 30; i++)
+            sent.emplace_back(at(0), 1, i, i + 1, some_text(i * 50 + 1, i), i % 3 == 2);
+        Pending out, in;
+        uint64_t value = 77, got = 0;
+        ASSERT_EQ(at(1)->recv(at(1), 0, 9, &got, sizeof(got), &in.request), WEFT_SUCCESS);
+        ASSERT_EQ(at(0)->send(at(0), 1, 9, &value, sizeof(value), &out.request), WEFT_SUCCESS);
+        complete(in);
+        complete(out);
+        EXPECT_EQ(got, 77u);
+        EXPECT_TRUE(ears[1].heard.empty());
+        ears[1].listen();
+        await(1, sent.size() - 1);
+        for (size_t i = 0; i < sent.size(); i++) {
+            Heard &heard = ears[1].heard[i];
+            size_t number = heard.arrival.header.words[0];
+            if (network->ordered) {
+                EXPECT_EQ(number, i);
+            }
+            if (heard.to_fetch) {
+                EXPECT_EQ(ears[1].fetch(heard), WEFT_SUCCESS);
+            }
+            complete(heard);
+            complete(sent[number]);
+            EXPECT_TRUE(heard.text == sent[number].text) << number;
+        }
+        at(1)->listen(at(1), nullptr, nullptr);
+    }
+}
+
+TEST_P(ActiveMessages, EachPairKeepsItsOrder) {
+    listen_all();
+    const size_t count = 1500;
+    std::mt19937 random{11};
+    std::deque<ActiveSend> sent;
+    for (size_t i = 0; i < count; i++) {
+        size_t bytes = random() % 8 ? random() % 64 : random() % 3 ? random() % 9000 : random() % 40000;
+        int from = i % 2 ? 0 : 1;
+        sent.emplace_back(at(from), 2, uint64_t(from), i, some_text(bytes, i), bytes && random() % 4 == 0);
+        if (random() % 16 == 0)
+            progress_all();
+    }
+    await(2, count - 1);
+    uint64_t next[2] = {1, 0};
+    for (Heard &heard : ears[2].heard) {
+        int from = heard.arrival.peer;
+        uint64_t number = heard.arrival.header.words[1];
+        ASSERT_EQ(heard.arrival.header.words[0], uint64_t(from));
+        if (network->ordered) {
+            ASSERT_EQ(number, next[from]);
+        }
+        next[from] += 2;
+        if (heard.to_fetch) {
+            ASSERT_EQ(ears[2].fetch(heard), WEFT_SUCCESS);
+        }
+    }
+    for (Heard &heard : ears[2].heard) {
+        complete(heard);
+        ASSERT_TRUE(heard.text == sent[heard.arrival.header.words[1]].text);
+    }
+    for (const ActiveSend &one : sent)
+        complete(one);
+}
+
+// So many that a search for each would be felt, fetched in the order that finds them last.
+TEST_P(ActiveMessages, ManyAreOfferedAndFetchedBackwards) {
+    listen_all();
+    const size_t count = 10000;
+    std::deque<ActiveSend> sent;
+    for (size_t i = 0; i < count; i++)
+        sent.emplace_back(at(0), 1, i, 0, std::to_string(i), true);
+    await(1, count - 1);
+    for (size_t i = count; i-- > 0;) {
+        ASSERT_EQ(ears[1].fetch(ears[1].heard[i]), WEFT_SUCCESS);
+        if (i % 50 == 0)
+            progress_all();
+    }
+    for (size_t i = 0; i < count; i++) {
+        complete(ears[1].heard[i]);
+        complete(sent[i]);
+        ASSERT_EQ(ears[1].heard[i].text, std::to_string(ears[1].heard[i].arrival.header.words[0]));
+    }
+}
+
+TEST_P(ActiveMessages, ARendezvousThatNobodyHasHeardOfCanBeTakenBack) {
+    if (!network->recalled)
+        GTEST_SKIP() << "UCX takes nothing back";
+    ActiveSend first(at(0), 1, 1, 0, some_text(100, 1), true), second(at(0), 1, 2, 0, some_text(100000, 2), true);
+    at(0)->cancel(at(0), &first.request);
+    EXPECT_TRUE(first.done());
+    EXPECT_EQ(first.completion.error, WEFT_ERR_PROC_FAILED);
+    listen_all();
+    Heard *heard = &await(1, 0);
+    if (heard->arrival.header.words[0] == 1) { // the word of it was on its way
+        ears[1].drop(*heard);
+        heard = &await(1, 1);
+    }
+    ASSERT_EQ(ears[1].fetch(*heard), WEFT_SUCCESS);
+    complete(*heard);
+    complete(second);
+    EXPECT_TRUE(heard->text == second.text);
+}
+
+TEST_P(ActiveMessages, RouseEndsASleep) {
+    const std::string name = GetParam();
+    if (name.compare(0, 3, "sim") == 0)
+        GTEST_SKIP() << "nobody sleeps on it";
+    if (name == "lines" || name == "lines_without_pulls") {
+        inter_bed bed;
+        listen_all();
+        EXPECT_FALSE(at(0)->arm(at(0), &bed)) << "no line wakes who listens";
+        return;
+    }
+    listen_all();
+    for (int time = 0; time < 20; time++) {
+        inter_bed bed;
+        while (!at(0)->arm(at(0), &bed))
+            at(0)->progress(at(0));
+        std::thread other([&] {
+            if (time % 2)
+                std::this_thread::sleep_for(std::chrono::milliseconds(2));
+            at(0)->rouse(at(0));
+        });
+        // One that is not roused sleeps for ever: then the test's time is over.
+        if (bed.word) {
+            auto *asleep = static_cast<uint32_t *>(bed.word);
+            while (atomic_load_explicit(asleep, std::memory_order_relaxed))
+                core_word_sleep(asleep, 1, 900000000);
+        } else {
+            pollfd descriptor{bed.descriptor, POLLIN, 0};
+            EXPECT_EQ(poll(&descriptor, 1, -1), 1);
+        }
+        other.join();
+    }
+}
+
+// Two sides that answer each other and sleep whenever nothing has come: each sleep ends with a wake-up.
+TEST_P(ActiveMessages, WhoListensIsWoken) {
+    if (!sleeps())
+        GTEST_SKIP() << "nobody sleeps on it";
+    auto side = [&](int self) {
+        Ear &ear = ears[size_t(self)];
+        ear.at_once = [&](Heard &heard) {
+            if (heard.arrival.header.words[0] % 7 == 6)
+                ear.drop(heard);
+            else
+                ASSERT_EQ(ear.fetch(heard), WEFT_SUCCESS);
+        };
+        ear.listen();
+        for (uint64_t i = 0; i < 700; i++) {
+            if (i % 2 == uint64_t(self)) {
+                ActiveSend sent(at(self), 1 - self, i, 0, some_text(active_lengths[i % active_lengths.size()], i),
+                                i % 3 == 0);
+                sleep_until(self, [&] { return sent.done(); });
+            } else {
+                sleep_until(self, [&] { return ear.heard.size() > i / 2 && ear.heard[i / 2].done(); });
+            }
+        }
+    };
+    std::thread other(side, 1);
+    side(0);
+    other.join();
+}
+
+// More than can be dropped at a time, and not while the listener runs.
+TEST_P(ActiveMessages, WhatIsDroppedWakesItsSender) {
+    if (!sleeps())
+        GTEST_SKIP() << "nobody sleeps on it";
+    listen_all();
+    const size_t rounds = 50, count = 30;
+    std::thread other([&] {
+        for (size_t round = 0; round < rounds; round++) {
+            sleep_until(1, [&] { return ears[1].heard.size() == count; });
+            for (Heard &heard : ears[1].heard)
+                ears[1].drop(heard);
+            ears[1].heard.clear();
+        }
+        sleep_until(1, [&] { return ears[1].heard.size() == 1; });
+    });
+    for (size_t round = 0; round < rounds; round++) {
+        std::deque<ActiveSend> sent;
+        for (size_t i = 0; i < count; i++)
+            sent.emplace_back(at(0), 1, i, 0, some_text(100 + i, i), true);
+        for (const ActiveSend &one : sent)
+            sleep_until(0, [&] { return one.done(); });
+    }
+    ActiveSend last(at(0), 1, 0, 0, "", false);
+    other.join();
+}
+
+// Each rank is a thread that sends to both others whatever it likes, and fetches and drops what comes.
+class ActiveMessagesOfThreads : public ActiveMessages {};
+
+TEST_P(ActiveMessagesOfThreads, AllReachTheirListeners) {
+    const size_t count = 2000;
+    std::atomic<int> finished{0};
+    auto body = [&](int self) {
+        std::mt19937 random{unsigned(self)};
+        Ear ear(at(self));
+        size_t number = 0;
+        auto settle = [&](Heard &heard) {
+            if (random() % 4)
+                ASSERT_EQ(ear.fetch(heard), WEFT_SUCCESS);
+            else
+                ear.drop(heard), heard.to_fetch = false, heard.text.clear();
+        };
+        ear.at_once = [&](Heard &heard) {
+            if (number++ % 2)
+                settle(heard);
+        };
+        ear.listen();
+        std::deque<ActiveSend> sent;
+        std::vector<bool> settled;
+        for (size_t i = 0, looked = 0; sent.size() < count || ear.heard.size() < count || looked < count;) {
+            if (i < count) {
+                size_t bytes = random() % 4 ? random() % 100 : random() % 20000;
+                uint64_t seed = i * 10 + uint64_t(self);
+                sent.emplace_back(at(self), (self + 1 + int(i % 2)) % ranks, seed, bytes, some_text(bytes, seed),
+                                  bytes && random() % 3 == 0);
+                ASSERT_EQ(sent.back().code, WEFT_SUCCESS);
+                i++;
+            }
+            if (!at(self)->progress(at(self)))
+                std::this_thread::yield();
+            for (; looked < ear.heard.size(); looked++)
+                if (Heard &heard = ear.heard[looked]; heard.to_fetch && heard.text.empty())
+                    settle(heard);
+        }
+        auto all_sent = [&] { return std::all_of(sent.begin(), sent.end(), [](auto &one) { return one.done(); }); };
+        while (!ear.all_done() || !all_sent())
+            if (!at(self)->progress(at(self)))
+                std::this_thread::yield();
+        for (const Heard &heard : ear.heard) {
+            EXPECT_EQ(heard.arrival.bytes, heard.arrival.header.words[1]);
+            if (!heard.text.empty()) {
+                ASSERT_TRUE(heard.text == some_text(heard.arrival.bytes, heard.arrival.header.words[0]));
+            }
+        }
+        for (finished++; finished < ranks;) // the others may need this one
+            if (!at(self)->progress(at(self)))
+                std::this_thread::yield();
+        at(self)->listen(at(self), nullptr, nullptr);
+    };
+    std::thread first(body, 1), second(body, 2);
+    body(0);
+    first.join();
+    second.join();
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, ActiveMessagesOfThreads,
+                         ::testing::Values("sim", "sim_delayed", "lines", "lines_without_pulls", "lines_that_wake"),
+                         name_of);
+
+// Whatever stands in a line, no more is read or handed over than a line or the ring can hold.
+TEST(LinesOfOthers, LengthsAreNotTrusted) {
+    LinesNetwork network(true, false);
+    Ear ear(network.at[0]);
+    ear.listen();
+    size_t number = 0;
+    for (uint32_t kind : {0u, 1u, 4u, 5u})
+        for (uint32_t bytes : {33u, 8193u, 1u << 30, ~0u}) {
+            forge_line(network.lines[0], 1, kind, bytes);
+            EXPECT_GT(network.at[0]->progress(network.at[0]), 0u);
+            if (kind < 4)
+                continue; /* a tagged message: kept */
+            ASSERT_EQ(ear.heard.size(), ++number);
+            EXPECT_LE(ear.heard.back().arrival.bytes, kind == 4 ? 32u : uint32_t(INTER_EAGER_BYTES));
+        }
+    for (uint32_t kind : {6u, 7u, 0xfffffffcu, ~0u}) { /* whatever it is, it is not read before it is fetched */
+        forge_line(network.lines[0], 1, kind, ~0u);
+        EXPECT_GT(network.at[0]->progress(network.at[0]), 0u);
+        ASSERT_EQ(ear.heard.size(), ++number);
+        EXPECT_TRUE(ear.heard.back().to_fetch);
+        ear.drop(ear.heard.back());
+    }
+}
