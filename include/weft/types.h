@@ -26,8 +26,8 @@ typedef struct weft_datatype weft_datatype;
 typedef struct weft_op weft_op;
 
 /**
- * Datatypes: `const weft_datatype *` constants. Every predefined type is contiguous: its extent is its size, and is that of
- * the C type named. They need no weft_init and are valid in every thread.
+ * Predefined datatypes: `const weft_datatype *` constants, always committed. Each is contiguous: its extent is its size, and
+ * is that of the C type named. They need no weft_init and are valid in every thread. Derived ones: weft/datatype.h.
  */
 /** @{ */
 #define WEFT_PREDEFINED_DATATYPE(name) (&weft_datatype_##name)
@@ -79,7 +79,7 @@ extern WEFT_API const weft_datatype weft_datatype_byte, weft_datatype_char, weft
  * that MPI 4.0 section 6.9.2 allows for each:
  * max, min: integers, floating point; sum, prod: these and complex; land, lor, lxor: integers, bool;
  * band, bor, bxor: integers, byte; maxloc, minloc: the pair types, the lower index on equal values;
- * replace (the operand of the higher rank wins), no-op (that of the lower rank): every type.
+ * replace (the operand of the higher rank wins), no-op (that of the lower rank): every type, derived ones too.
  */
 /** @{ */
 #define WEFT_PREDEFINED_OP(name) (&weft_op_##name)
@@ -106,7 +106,7 @@ extern WEFT_API const weft_op weft_op_sum, weft_op_prod, weft_op_max, weft_op_mi
 /**
  * A user's reduction: `inout[i] = in[i] op inout[i]` for `count` elements of `type`; in holds the operand of the lower
  * ranks. It must be associative, and is called on any thread of the team, by several threads at once on different elements.
- * It must not call weft. in and inout do not overlap.
+ * It must not call weft, but may ask for the size, name and extent of the type. in and inout do not overlap.
  */
 typedef void weft_op_function(const void *in, void *inout, size_t count, const weft_datatype *type);
 
@@ -120,10 +120,10 @@ WEFT_API int weft_op_create(weft_op_function *function, int commutative, weft_op
 /** Frees a user's operation and sets *op to NULL. Errors: WEFT_ERR_ARG (null, predefined, or freed before). */
 WEFT_API int weft_op_free(weft_op **op);
 
-/** The bytes of one element. 0 for NULL or a handle that is no datatype. Any thread, any time. */
+/** The bytes of one element's data. 0 for NULL or a handle that is no datatype. Any thread, any time. */
 WEFT_API size_t weft_datatype_size(const weft_datatype *type);
 
-/** The name of a datatype as in "WEFT_DOUBLE". NULL for what is no datatype. Static. */
+/** The name of a datatype as in "WEFT_DOUBLE", "derived" for a derived one. NULL for what is no datatype. Static. */
 WEFT_API const char *weft_datatype_name(const weft_datatype *type);
 
 /** The name of an operation as in "WEFT_SUM", "user" for a user's. NULL for what is no operation. Static. */

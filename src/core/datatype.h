@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * Datatypes. In this version all are predefined and contiguous: size = extent.
+ * Datatypes as objects: the predefined ones, which are constants, and the derived ones, which are counted. Where the
+ * data of a derived type lie is in core/nest.h, what they are in core/signature.h, and how they are copied in
+ * core/layout.h.
  */
 #ifndef CORE_DATATYPE_H
 #define CORE_DATATYPE_H
@@ -32,23 +34,79 @@ enum core_kind {
     CORE_KIND_2INT,
     CORE_KIND_SHORT_INT,
     CORE_KIND_LONG_DOUBLE_INT,
-    CORE_KINDS
+    CORE_KIND_DERIVED,
+    CORE_KINDS = CORE_KIND_DERIVED /* with kernels */
 };
 
+struct core_nest;
+struct core_signature;
+
+/*
+ * A type does not change after it is made, but for its magic and `committed`. Bounds are those of MPI 4.1 section 5.1
+ * in bytes; an extent is never padded for alignment (where the standard leaves that to us), so that whoever describes a
+ * C struct resizes it.
+ */
 struct weft_datatype {
     uint32_t magic; /* CORE_DATATYPE_MAGIC while valid */
     enum core_kind kind;
-    size_t size_bytes;
-    const char *name; /* "WEFT_DOUBLE" */
+    size_t size_bytes; /* of data */
+    const char *name;  /* "WEFT_DOUBLE" */
+    ptrdiff_t lower_bound, extent;
+    ptrdiff_t true_lower_bound, true_extent; /* of the data alone; 0 without data */
+    bool contiguous; /* the data of n elements are one run of n * size_bytes bytes that begins at the buffer */
+    bool marked;     /* the bounds were given (resized, subarray, darray), and so are those of what is made of it */
+    bool committed;
+    /* Of a derived type; where its first byte lies, and how all lie from there on (NULL: one block). */
+    ptrdiff_t first_byte;
+    struct core_nest *nest;
+    const struct core_signature *signature;
 };
 
 #define CORE_DATATYPE_MAGIC 0x77745950u
+/* Freed by its owner, and still in use: queries answer, nothing new may begin. */
+#define CORE_DATATYPE_FREED 0x77745946u
 
-/** No datatype is larger: what a scratch element needs. */
+/** No predefined datatype is larger: what a scratch element needs. */
 #define CORE_DATATYPE_MAX_BYTES 32
 
+/*
+ * The builtins instead of <stdatomic.h>: this header is included by tests in C++, and a constant has no atomic members.
+ * Relaxed: who passes a handle to another thread synchronises with it.
+ */
 static inline bool core_datatype_valid(const weft_datatype *type) {
-    return type && type->magic == CORE_DATATYPE_MAGIC;
+    return type && __atomic_load_n(&type->magic, __ATOMIC_RELAXED) == CORE_DATATYPE_MAGIC;
 }
+
+/** Of a valid type: may it be used in communication? Predefined types always may. */
+static inline bool core_datatype_committed(const weft_datatype *type) {
+    return __atomic_load_n(&type->committed, __ATOMIC_RELAXED);
+}
+
+/**
+ * Keeps a valid type until core_datatype_release(), even if its owner frees it. Predefined types are not counted. Any
+ * thread.
+ */
+void core_datatype_retain(const weft_datatype *type);
+
+/** Ends what core_datatype_retain() began, or the owner's use; the last one gives the memory back. Any thread. */
+void core_datatype_release(const weft_datatype *type);
+
+/**
+ * A derived type, uncommitted, with the fields of `fields` that say where the data lie, whose uses it takes over. NULL:
+ * no memory.
+ */
+weft_datatype *core_datatype_make(const weft_datatype *fields);
+
+/**
+ * The predefined elements in the first `bytes` bytes of a sequence of elements; SIZE_MAX when the bytes do not end with
+ * one.
+ */
+size_t core_datatype_elements(const weft_datatype *type, size_t bytes);
+
+/**
+ * WEFT_SUCCESS, or WEFT_ERR_ARG with a sentence that begins with `call`: `what` (as in "type") is NULL, freed, or no
+ * type.
+ */
+int core_datatype_check(const char *call, const char *what, const weft_datatype *type);
 
 #endif

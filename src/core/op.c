@@ -87,7 +87,7 @@ bool core_op_defined(const weft_op *op, const weft_datatype *type) {
     case CORE_OP_NO_OP:
         return true;
     default:
-        return core_kernels_generic[op->kind][type->kind] != NULL;
+        return type->kind < CORE_KINDS && core_kernels_generic[op->kind][type->kind] != NULL;
     }
 }
 

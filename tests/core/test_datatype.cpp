@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The predefined datatypes: size and name of each, and what is no datatype.
+// The predefined datatypes: size and name of each, and what is no datatype. Derived ones: test_datatype_….cpp.
 #include <complex>
 #include <gtest/gtest.h>
 #include <set>

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * Copying the data of `count` elements of a type, which in *packed* order are count * size_bytes bytes in a row. Each
+ * call moves the bytes [from, to) of these, so that a message can be moved in pieces, by several threads and in any
+ * order: finding `from` takes a few steps, however much lies before it. Source and destination do not overlap. Any
+ * thread; types need not be committed, but must be in use (core_datatype_retain) or valid.
+ */
+#ifndef CORE_LAYOUT_H
+#define CORE_LAYOUT_H
+
+#include <core/datatype.h>
+#include <string.h>
+
+void core_pack_laid_out(void *packed, const void *buffer, const weft_datatype *type, size_t count, size_t from,
+                        size_t to);
+void core_unpack_laid_out(void *buffer, const void *packed, const weft_datatype *type, size_t count, size_t from,
+                          size_t to);
+void core_copy_laid_out(void *to_buffer, const weft_datatype *to_type, size_t to_count, const void *from_buffer,
+                        const weft_datatype *from_type, size_t from_count, size_t from, size_t to);
+
+/** From elements at `buffer` to packed bytes; `packed` is where byte `from` goes. */
+static inline void core_pack(void *packed, const void *buffer, const weft_datatype *type, size_t count, size_t from,
+                             size_t to) {
+    if (from >= to)
+        return;
+    if (type->contiguous)
+        memcpy(packed, (const char *)buffer + from, to - from);
+    else
+        core_pack_laid_out(packed, buffer, type, count, from, to);
+}
+
+/** From packed bytes to elements at `buffer`; `packed` is where byte `from` is. What is no data stays untouched. */
+static inline void core_unpack(void *buffer, const void *packed, const weft_datatype *type, size_t count, size_t from,
+                               size_t to) {
+    if (from >= to)
+        return;
+    if (type->contiguous)
+        memcpy((char *)buffer + from, packed, to - from);
+    else
+        core_unpack_laid_out(buffer, packed, type, count, from, to);
+}
+
+/** Straight from one layout to another. Both sides have at least `to` bytes. */
+static inline void core_copy(void *to_buffer, const weft_datatype *to_type, size_t to_count, const void *from_buffer,
+                             const weft_datatype *from_type, size_t from_count, size_t from, size_t to) {
+    if (from >= to)
+        return;
+    if (to_type->contiguous && from_type->contiguous)
+        memcpy((char *)to_buffer + from, (const char *)from_buffer + from, to - from);
+    else
+        core_copy_laid_out(to_buffer, to_type, to_count, from_buffer, from_type, from_count, from, to);
+}
+
+#endif

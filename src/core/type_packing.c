@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* weft_pack and its kin (MPI 4.1 section 5.2). The forms for external32: type_external.c. */
+#include <core/error.h>
+#include <core/layout.h>
+#include <core/type_packing.h>
+#include <weft/datatype.h>
+
+int core_packing_check(const core_packing *p) {
+    int code = core_datatype_check(p->call, "type", p->type);
+    size_t bytes;
+    if (code)
+        return code;
+    if (!core_datatype_committed(p->type))
+        return core_error(WEFT_ERR_ARG, "%s: type is not committed (weft_type_commit)", p->call);
+    if (!p->position)
+        return core_error(WEFT_ERR_ARG, "%s: position is NULL", p->call);
+    if (__builtin_mul_overflow(p->count, p->type->size_bytes, &bytes) || bytes > PTRDIFF_MAX)
+        return core_error(WEFT_ERR_ARG, "%s: no memory holds %zu elements of %zu bytes (count)", p->call, p->count,
+                          p->type->size_bytes);
+    if (bytes > 0 && (!p->buffer || !p->packed))
+        return core_error(WEFT_ERR_ARG, "%s: %s is NULL, but there are %zu bytes", p->call,
+                          p->buffer ? "packed" : "buffer", bytes);
+    if (*p->position > p->packed_bytes)
+        return core_error(WEFT_ERR_ARG, "%s: *position is %zu; it must be 0 … %zu (packed_bytes)", p->call,
+                          *p->position, p->packed_bytes);
+    return WEFT_SUCCESS;
+}
+
+int core_packing_room(const core_packing *p, size_t bytes, bool unpacks) {
+    size_t left = p->packed_bytes - *p->position;
+    if (bytes <= left)
+        return WEFT_SUCCESS;
+    return core_error(WEFT_ERR_TRUNCATE,
+                      unpacks ? "%s: %zu elements have %zu bytes, but only %zu are left behind position %zu"
+                              : "%s: %zu elements take %zu bytes, but there is room for %zu behind position %zu",
+                      p->call, p->count, bytes, left, *p->position);
+}
+
+int weft_pack(const void *buffer, size_t count, const weft_datatype *type, void *packed, size_t packed_bytes,
+              size_t *position) {
+    core_packing p = {"weft_pack", buffer, count, type, packed, packed_bytes, position};
+    int code = core_packing_check(&p);
+    size_t bytes = code ? 0 : count * type->size_bytes;
+    if (!code)
+        code = core_packing_room(&p, bytes, false);
+    if (code || bytes == 0)
+        return code;
+    core_pack((char *)packed + *position, buffer, type, count, 0, bytes);
+    *position += bytes;
+    return WEFT_SUCCESS;
+}
+
+int weft_unpack(const void *packed, size_t packed_bytes, size_t *position, void *buffer, size_t count,
+                const weft_datatype *type) {
+    core_packing p = {"weft_unpack", buffer, count, type, packed, packed_bytes, position};
+    int code = core_packing_check(&p);
+    size_t bytes = code ? 0 : count * type->size_bytes;
+    if (!code)
+        code = core_packing_room(&p, bytes, true);
+    if (code || bytes == 0)
+        return code;
+    core_unpack(buffer, (const char *)packed + *position, type, count, 0, bytes);
+    *position += bytes;
+    return WEFT_SUCCESS;
+}
+
+int weft_pack_size(size_t count, const weft_datatype *type, size_t *bytes) {
+    int code = core_datatype_check("weft_pack_size", "type", type);
+    size_t size;
+    if (code)
+        return code;
+    if (!bytes)
+        return core_error(WEFT_ERR_ARG, "weft_pack_size: there is no place for the size (bytes is NULL)");
+    if (__builtin_mul_overflow(count, type->size_bytes, &size) || size > PTRDIFF_MAX)
+        return core_error(WEFT_ERR_ARG, "weft_pack_size: no memory holds %zu elements of %zu bytes (count)", count,
+                          type->size_bytes);
+    *bytes = size;
+    return WEFT_SUCCESS;
+}
