@@ -6,8 +6,10 @@
  * frees it and sets the handle to WEFT_REQUEST_NULL; a persistent request becomes inactive and stays. A null or inactive
  * request counts as complete at once, with an empty status.
  *
- * Progress: every weft call that waits or tests moves on all operations of the process.
- * Threads: one thread uses a request at a time; under FUNNELED only the one that called weft_init.
+ * Progress: every weft call that waits or tests moves on the messages of the calling thread and all that goes between processes.
+ * A list may mix requests of messages and of collectives, of several communicators.
+ * Threads: one thread uses a request at a time: of a thread communicator the one that made it, of a process communicator under
+ * FUNNELED only the one that called weft_init.
  * Errors of all: WEFT_ERR_ARG (a null pointer where requests or a result are expected, a handle that was freed or is none),
  * WEFT_ERR_THREAD (FUNNELED and another thread), and the errors of the operation that is completed: with them the request
  * is complete too, and freed.
@@ -27,12 +29,13 @@ typedef struct weft_request weft_request;
 
 #define WEFT_REQUEST_NULL ((weft_request *)0)
 
-/** What became of an operation. The status of a collective, and an empty one, has source and tag −1 and 0 bytes. */
+/** What became of an operation. The status of a send or a collective, and an empty one, has source and tag −1 and 0 bytes. */
 typedef struct weft_status {
     int source; /**< the sender's rank */
     int tag;
-    int error;    /**< WEFT_SUCCESS or the operation's error */
-    size_t bytes; /**< received */
+    int error;     /**< WEFT_SUCCESS or the operation's error */
+    int cancelled; /**< 1: a receive that was taken back (weft_cancel) */
+    size_t bytes;  /**< received */
 } weft_status;
 
 #define WEFT_STATUS_IGNORE   ((weft_status *)0) /**< for a status that nobody wants */

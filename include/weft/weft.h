@@ -7,8 +7,10 @@
 #define WEFT_WEFT_H
 
 #include <weft/collectives.h>
+#include <weft/datatype.h>
 #include <weft/error.h>
 #include <weft/init.h>
+#include <weft/message.h>
 #include <weft/request.h>
 #include <weft/team.h>
 #include <weft/types.h>

@@ -2,6 +2,7 @@
 #include <core/config.h>
 #include <core/error.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ static const choice wait_policies[] = {
 static const choice bootstraps[] = {
     {"auto", CORE_BOOTSTRAP_AUTO}, {"pmix", CORE_BOOTSTRAP_PMIX}, {"single", CORE_BOOTSTRAP_SINGLE}, {0}};
 
+static const choice progresses[] = {{"none", 0}, {"thread", 1}, {0}};
 static const choice switches[] = {{"on", 1}, {"off", 0}, {0}};
 
 #define FIELD(name)  offsetof(core_config, name)
@@ -54,6 +56,13 @@ static const variable variables[CORE_VARIABLES] = {
                                  .meaning = "how the processes find each other"},
     [CORE_VARIABLE_LINES] = {"WEFT_LINES", "on", FIELD(lines), NO_OPTION, .choices = switches,
                              .meaning = "shared memory between processes of a host, not UCX"},
+    [CORE_VARIABLE_PROGRESS] = {"WEFT_PROGRESS", "none", FIELD(progress), NO_OPTION, .choices = progresses,
+                                .meaning = "a thread of weft's own that drives the network"},
+    [CORE_VARIABLE_EAGER_LIMIT] = {"WEFT_EAGER_LIMIT", "8192", FIELD(eager_limit), NO_OPTION, .low = 0, .high = 1 << 30,
+                                   .meaning = "the longest message that is copied on its way, bytes"},
+    [CORE_VARIABLE_UNEXPECTED_LIMIT] = {"WEFT_UNEXPECTED_LIMIT", "16777216", FIELD(unexpected_limit), NO_OPTION,
+                                        .low = 0, .high = INT_MAX,
+                                        .meaning = "bytes of such messages that may wait for their receives"},
     [CORE_VARIABLE_ALGORITHM] = {"WEFT_ALGORITHM", "", FIELD(algorithm), OPTION(algorithm),
                                  .text_bytes = CORE_ALGORITHM_BYTES,
                                  .meaning = "algorithms forced, as in allreduce=nbBDE/slices"},
@@ -237,7 +246,7 @@ int core_config_load(core_config *config, const weft_options *options) {
 
 void core_config_print(FILE *file, const core_config *config) {
     static const char *const origins[] = {"default", "option", "environment"};
-    static const char format[] = "%-18s %-12s %-12s %-32s %-11s %s\n";
+    static const char format[] = "%-21s %-12s %-12s %-32s %-11s %s\n";
     fprintf(file, format, "variable", "value", "origin", "range", "default", "meaning");
     for (size_t v = 0; v < CORE_VARIABLES; v++) {
         const variable *row = &variables[v];

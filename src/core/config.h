@@ -22,6 +22,9 @@ enum core_variable {
     CORE_VARIABLE_SLOTS,
     CORE_VARIABLE_BOOTSTRAP,
     CORE_VARIABLE_LINES,
+    CORE_VARIABLE_PROGRESS,
+    CORE_VARIABLE_EAGER_LIMIT,
+    CORE_VARIABLE_UNEXPECTED_LIMIT,
     CORE_VARIABLE_ALGORITHM,
     CORE_VARIABLES
 };
@@ -29,13 +32,16 @@ enum core_variable {
 enum core_origin { CORE_ORIGIN_DEFAULT, CORE_ORIGIN_OPTION, CORE_ORIGIN_ENVIRONMENT };
 
 typedef struct core_config {
-    weft_thread_level thread_level;          /* WEFT_THREAD_LEVEL: funneled, serialized */
-    weft_wait_policy wait_policy;            /* WEFT_WAIT: auto, spin, yield, block */
-    int threads;                             /* WEFT_THREADS: default team size; 0: one a core */
-    int slots;                               /* WEFT_SLOTS: operations a team may have under way */
-    enum core_bootstrap_choice bootstrap;    /* WEFT_BOOTSTRAP: auto, pmix, single */
-    int lines;                               /* WEFT_LINES: shared memory between processes of a host; 0: UCX only */
-    char algorithm[CORE_ALGORITHM_BYTES];    /* WEFT_ALGORITHM: "" or e.g. "allreduce=nbBDE/slices,bcast=MST/flags" */
+    weft_thread_level thread_level;       /* WEFT_THREAD_LEVEL: funneled, serialized */
+    weft_wait_policy wait_policy;         /* WEFT_WAIT: auto, spin, yield, block */
+    int threads;                          /* WEFT_THREADS: default team size; 0: one a core */
+    int slots;                            /* WEFT_SLOTS: operations a team may have under way */
+    enum core_bootstrap_choice bootstrap; /* WEFT_BOOTSTRAP: auto, pmix, single */
+    int lines;                            /* WEFT_LINES: shared memory between processes of a host; 0: UCX only */
+    int progress;                         /* WEFT_PROGRESS: a thread of weft's own drives the network */
+    int eager_limit;                      /* WEFT_EAGER_LIMIT: the longest message that is copied on its way, bytes */
+    int unexpected_limit;                 /* WEFT_UNEXPECTED_LIMIT: bytes of copied messages that a rank may hold */
+    char algorithm[CORE_ALGORITHM_BYTES]; /* WEFT_ALGORITHM: "" or e.g. "allreduce=nbBDE/slices,bcast=MST/flags" */
     enum core_origin origin[CORE_VARIABLES]; /* where each value came from */
 } core_config;
 

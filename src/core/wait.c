@@ -70,6 +70,11 @@ static void flag_sleep(core_flag *flag, uint64_t target, const struct timespec *
     atomic_fetch_sub_explicit(&flag->sleepers, 1, memory_order_relaxed);
 }
 
+void core_flag_sleep(core_flag *flag, uint64_t target, long nanoseconds) {
+    const struct timespec limit = {.tv_nsec = nanoseconds};
+    flag_sleep(flag, target, &limit);
+}
+
 bool core_flag_wait_slow(core_flag *flag, uint64_t target, const core_waiting *waiting, core_idle_function *idle,
                          void *argument) {
     static const struct timespec idle_limit = {.tv_nsec = IDLE_SLEEP_NS};

@@ -64,6 +64,9 @@ typedef enum core_idle core_idle_function(void *argument, bool tired);
 bool core_flag_wait_slow(core_flag *flag, uint64_t target, const core_waiting *waiting, core_idle_function *idle,
                          void *argument);
 
+/** Sleeps until *flag ≥ target, or not: for `nanoseconds` at most. For waits that look at more than the flag. */
+void core_flag_sleep(core_flag *flag, uint64_t target, long nanoseconds);
+
 /** Wakes whoever sleeps on the flag. */
 void core_flag_wake(core_flag *flag);
 

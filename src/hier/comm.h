@@ -7,6 +7,7 @@
 
 #include <core/pool.h>
 #include <hier/world.h>
+#include <intra/mailbox.h>
 #include <intra/meeting.h>
 
 #define HIER_COMM_MAGIC 0x7774434du
@@ -33,8 +34,23 @@ struct weft_team {
     size_t *offsets; /* the layout's */
     intra_team *intra;
     hier_slot *slots;
-    _Atomic bool *taken; /* by thread: its number is in use */
+    intra_mailbox *mailboxes; /* by thread */
+    _Atomic bool *taken;      /* by thread: its number is in use */
 };
+
+/** A thread that has entered teams: what it sleeps on, and its handles. Its own, but for the bell. */
+typedef struct hier_agent {
+    core_pooled pooled;
+    intra_bell bell;
+    struct weft_comm *comms;
+} hier_agent;
+
+/** Memory for buffered sends, and those that are in it, in the order of their places. */
+typedef struct hier_buffer {
+    unsigned char *base; /* NULL: none is attached */
+    size_t bytes;
+    struct hier_message *used;
+} hier_buffer;
 
 struct weft_comm {
     core_pooled pooled; /* HIER_COMM_MAGIC */
@@ -43,10 +59,18 @@ struct weft_comm {
     int rank, size, node, thread;
     pthread_t owner;      /* of a thread communicator's handle: the thread that entered */
     weft_team *team;      /* NULL: a process communicator */
-    intra_member *member; /* of a thread communicator */
-    /* Of a process communicator, under the funnel: */
+    intra_member *member; /* of a thread communicator, as are the next */
+    hier_agent *agent;
+    weft_comm *next_of_agent;
+    bool talks; /* it has messages: who waits looks after them */
+    /* Of a thread communicator the thread's own, of a process communicator under the funnel: */
+    intra_mailbox *mailbox;
+    weft_request *free_messages; /* for the next operations, as are those below with the memory of their schedules */
+    size_t requests;             /* of messages, that a user has handles on, persistent ones included */
+    hier_buffer buffer;
+    /* Of a process communicator: */
     uint64_t sequence, persistent_sequence; /* its collectives so far */
-    weft_request *free_requests;            /* with the memory of their schedules */
+    weft_request *free_requests;
 };
 
 /** A handle, zeroed but for its magic; NULL without memory. */

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* The calls that start, complete and free requests. */
 #include <core/error.h>
-#include <hier/drive.h>
+#include <hier/arguments.h>
+#include <hier/buffered.h>
 #include <hier/request.h>
+#include <weft/message.h>
 
 /* What a call was given, and what it has found. */
 typedef struct completing {
@@ -12,8 +14,8 @@ typedef struct completing {
     weft_status *statuses; /* or NULL */
     size_t *indices;       /* of waitsome */
     size_t found;          /* how many are complete, or which one is */
-    hier_world *world;     /* of an active request; NULL: there is none */
-    uint64_t seen;         /* its completions when the list was last gone through */
+    hier_wait wait;        /* for the active ones; without a world: there are none */
+    uint64_t seen;         /* the completions when the list was last gone through */
     bool looked;
     int error; /* the first one of the operations */
 } completing;
@@ -22,10 +24,38 @@ static bool is_active(const weft_request *request) {
     return request && request->active;
 }
 
+static const hier_operation *operation_of(const weft_request *request) {
+    return (const hier_operation *)request;
+}
+
+static hier_message *message_of(weft_request *request) {
+    return (hier_message *)request;
+}
+
+/* Of an active one. */
+static bool is_complete(const weft_request *request) {
+    return request->kind == HIER_COLLECTIVE ? operation_of(request)->complete
+                                            : hier_message_done((const hier_message *)request);
+}
+
 static int check_request(const weft_request *request, const char *call) {
     if (!core_pooled_valid(request, HIER_REQUEST_MAGIC) || !request->owned)
         return core_error(WEFT_ERR_ARG, "%s: the request was completed or freed before, or is none", call);
     return hier_check_comm(request->comm, call);
+}
+
+/* A wait for one more: with the funnel when one of them is of a process communicator. */
+static void wait_for(hier_wait *wait, const weft_comm *comm) {
+    hier_wait other = hier_wait_on(comm, NULL, NULL);
+    if (!wait->world) {
+        *wait = other;
+        return;
+    }
+    wait->agent = wait->agent ? wait->agent : other.agent;
+    wait->network |= other.network;
+    wait->funnel |= other.funnel;
+    if (other.waiting->may_sleep)
+        wait->waiting = other.waiting;
 }
 
 static int check_list(completing *list) {
@@ -36,7 +66,7 @@ static int check_list(completing *list) {
         if (code)
             return code;
         if (is_active(list->requests[i]))
-            list->world = list->requests[i]->comm->world;
+            wait_for(&list->wait, list->requests[i]->comm);
     }
     return WEFT_SUCCESS;
 }
@@ -50,29 +80,57 @@ static void set_status(weft_status *status, int error) {
         *status = (weft_status){.source = -1, .tag = -1, .error = error};
 }
 
-/* Takes request i, which is complete or was not active, from its list; its status goes to place `at`. Under the funnel. */
+/* What became of a request that is complete; gives it back unless it is persistent. */
+static int take_message(weft_request *request, weft_status *status) {
+    hier_message *message = message_of(request);
+    int error = hier_message_result(message, &message->envelope, status);
+    request->active = false;
+    if (!request->persistent)
+        hier_message_give(message);
+    return error;
+}
+
+static int take_collective(weft_request *request, weft_status *status) {
+    int error = operation_of(request)->error;
+    set_status(status, error);
+    if (error)
+        core_error(error, "rank %d: %s failed between the processes: %s", request->comm->rank, request->call,
+                   weft_strerror(error));
+    request->active = false;
+    if (!request->persistent)
+        hier_request_give(request);
+    return error;
+}
+
+/* Takes request i, which is complete or was not active, from its list; its status goes to place `at`. */
 static void take(completing *list, size_t i, size_t at) {
     weft_request *request = list->requests[i];
-    int error = WEFT_SUCCESS;
-    if (is_active(request)) {
-        error = request->error;
-        if (error && !list->error)
-            list->error = core_error(error, "rank %d: %s failed between the processes: %s", request->comm->rank,
-                                     request->call, weft_strerror(error));
-        request->active = false;
-        if (!request->persistent) {
-            hier_request_give(request);
-            list->requests[i] = WEFT_REQUEST_NULL;
-        }
+    weft_status *status = list->statuses ? &list->statuses[at] : NULL;
+    if (!is_active(request)) {
+        set_status(status, WEFT_SUCCESS);
+        return;
     }
-    set_status(list->statuses ? &list->statuses[at] : NULL, error);
+    int error = request->kind == HIER_COLLECTIVE ? take_collective(request, status) : take_message(request, status);
+    if (error && !list->error)
+        list->error = error;
+    if (!request->persistent)
+        list->requests[i] = WEFT_REQUEST_NULL;
+}
+
+/* What was completed so far of all that the wait looks after. */
+static uint64_t completions(const hier_wait *wait) {
+    uint64_t sum = wait->funnel ? wait->world->completions + wait->world->mailbox.completions : 0;
+    for (const weft_comm *comm = wait->agent ? wait->agent->comms : NULL; comm; comm = comm->next_of_agent)
+        sum += comm->mailbox->completions;
+    return sum;
 }
 
 /* Has anything been completed since the list was last gone through? Spares a long list most looks. */
 static bool is_news(completing *list) {
-    bool news = !list->looked || list->seen != list->world->completions;
+    uint64_t now = completions(&list->wait);
+    bool news = !list->looked || list->seen != now;
     list->looked = true;
-    list->seen = list->world->completions;
+    list->seen = now;
     return news;
 }
 
@@ -81,7 +139,7 @@ static bool take_in_order(void *argument) {
     completing *list = argument;
     for (; list->found < list->count; list->found++) {
         const weft_request *request = list->requests[list->found];
-        if (is_active(request) && !request->complete)
+        if (is_active(request) && !is_complete(request))
             return false;
         take(list, list->found, list->found);
     }
@@ -91,7 +149,7 @@ static bool take_in_order(void *argument) {
 static bool take_all_or_none(void *argument) {
     completing *list = argument;
     for (size_t i = 0; i < list->count; i++)
-        if (is_active(list->requests[i]) && !list->requests[i]->complete)
+        if (is_active(list->requests[i]) && !is_complete(list->requests[i]))
             return false;
     return take_in_order(argument);
 }
@@ -101,7 +159,7 @@ static bool take_any(void *argument) {
     if (!is_news(list))
         return false;
     for (size_t i = 0; i < list->count; i++)
-        if (is_active(list->requests[i]) && list->requests[i]->complete) {
+        if (is_active(list->requests[i]) && is_complete(list->requests[i])) {
             take(list, i, 0);
             list->found = i;
             return true;
@@ -114,7 +172,7 @@ static bool take_some(void *argument) {
     if (!is_news(list))
         return false;
     for (size_t i = 0; i < list->count; i++)
-        if (is_active(list->requests[i]) && list->requests[i]->complete) {
+        if (is_active(list->requests[i]) && is_complete(list->requests[i])) {
             take(list, i, list->found);
             list->indices[list->found++] = i;
         }
@@ -127,10 +185,13 @@ static int complete_all(completing *list, int *done) {
     if (code)
         return code;
     bool all = true;
-    if (!list->world)
+    if (!list->wait.world) {
         (void)take_in_order(list);
-    else
-        all = hier_drive_until(list->world, done ? take_all_or_none : take_in_order, list, done != NULL);
+    } else {
+        list->wait.look = done ? take_all_or_none : take_in_order;
+        list->wait.argument = list;
+        all = hier_drive_until(&list->wait, done != NULL);
+    }
     if (done)
         *done = all;
     return list->error;
@@ -138,7 +199,11 @@ static int complete_all(completing *list, int *done) {
 
 /* Those that need one: without an active one there is nothing to wait for. */
 static bool complete_some(completing *list, hier_look *look, bool wait) {
-    return list->world && hier_drive_until(list->world, look, list, !wait);
+    if (!list->wait.world)
+        return false;
+    list->wait.look = look;
+    list->wait.argument = list;
+    return hier_drive_until(&list->wait, !wait);
 }
 
 int weft_waitall(size_t count, weft_request *requests[], weft_status statuses[]) {
@@ -166,12 +231,12 @@ static int any(completing *list, size_t *index, int *done, weft_status *status) 
     if (code)
         return code;
     bool found = complete_some(list, take_any, !done);
-    if (!list->world)
+    if (!list->wait.world)
         set_status(status, WEFT_SUCCESS);
-    if (found || !list->world)
+    if (found || !list->wait.world)
         *index = found ? list->found : WEFT_UNDEFINED;
     if (done)
-        *done = found || !list->world;
+        *done = found || !list->wait.world;
     return list->error;
 }
 
@@ -192,7 +257,7 @@ static int some(completing *list, bool wait, size_t *done_count) {
     if (code)
         return code;
     (void)complete_some(list, take_some, wait);
-    *done_count = list->world ? list->found : WEFT_UNDEFINED;
+    *done_count = list->wait.world ? list->found : WEFT_UNDEFINED;
     return list->error;
 }
 
@@ -225,6 +290,8 @@ int weft_start(weft_request **request) {
     if (started->active)
         return core_error(WEFT_ERR_BUSY, "rank %d: %s: the request of %s is under way", started->comm->rank, __func__,
                           started->call);
+    if (started->kind != HIER_COLLECTIVE)
+        return hier_message_restart(started);
     hier_funnel_enter(started->comm->world);
     code = hier_request_restart(started);
     hier_funnel_leave(started->comm->world);
@@ -252,10 +319,32 @@ int weft_request_free(weft_request **request) {
     if (freed->active)
         return core_error(WEFT_ERR_BUSY, "rank %d: %s: the request of %s is under way: complete it first",
                           freed->comm->rank, __func__, freed->call);
-    hier_world *world = freed->comm->world;
-    hier_funnel_enter(world);
-    hier_request_give(freed);
-    hier_funnel_leave(world);
+    hier_mailbox_enter(freed->comm);
+    if (freed->kind == HIER_COLLECTIVE)
+        hier_request_give(freed);
+    else
+        hier_message_give(message_of(freed));
+    hier_mailbox_leave(freed->comm);
     *request = WEFT_REQUEST_NULL;
+    return WEFT_SUCCESS;
+}
+
+int weft_cancel(weft_request **request) {
+    if (!request)
+        return missing(__func__, "request");
+    weft_request *cancelled = *request;
+    if (!cancelled)
+        return core_error(WEFT_ERR_ARG, "%s: the request is WEFT_REQUEST_NULL, expected an active receive", __func__);
+    int code = check_request(cancelled, __func__);
+    if (code)
+        return code;
+    if (cancelled->kind != HIER_RECEIVE || !cancelled->active)
+        return core_error(WEFT_ERR_ARG, "rank %d: %s: the request of %s is %s, expected an active receive",
+                          cancelled->comm->rank, __func__, cancelled->call,
+                          cancelled->active ? "active" : "not active");
+    hier_mailbox_enter(cancelled->comm);
+    if (!message_of(cancelled)->over)
+        intra_mail_cancel(cancelled->comm->mailbox, &message_of(cancelled)->receive);
+    hier_mailbox_leave(cancelled->comm);
     return WEFT_SUCCESS;
 }

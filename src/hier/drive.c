@@ -1,9 +1,61 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <core/error.h>
 #include <hier/drive.h>
 #include <poll.h>
 #include <sched.h>
 
-#define SLEEP_MS 10
+#define AGENT_MAGIC 0x77744147u
+#define SLEEP_MS    10
+#define PAUSE_NS    50000L
+
+static core_pool agents = CORE_POOL_INITIALIZER;
+
+/* The calling thread's; its memory is never given back, since others may still ring its bell. */
+static _Thread_local hier_agent *self;
+
+static void rouse(void *argument) {
+    hier_world *world = argument;
+    inter_transport *transport = world->engine.lines ? world->engine.lines : world->transport;
+    transport->rouse(transport);
+}
+
+int hier_agent_join(weft_comm *comm) {
+    if (!self) {
+        self = core_pool_take(&agents, sizeof(*self), AGENT_MAGIC);
+        if (!self)
+            return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a thread", comm->rank);
+    }
+    self->bell.rouse = rouse;
+    self->bell.argument = comm->world;
+    comm->agent = self;
+    comm->next_of_agent = self->comms;
+    self->comms = comm;
+    atomic_store_explicit(&comm->mailbox->agent, self, memory_order_relaxed);
+    /* Release: pairs with intra_mail_ring. */
+    atomic_store_explicit(&comm->mailbox->bell, &self->bell, memory_order_release);
+    return WEFT_SUCCESS;
+}
+
+void hier_agent_part(weft_comm *comm) {
+    hier_agent *agent = comm->agent;
+    weft_comm **link = &agent->comms;
+    while (*link != comm)
+        link = &(*link)->next_of_agent;
+    *link = comm->next_of_agent;
+    atomic_store_explicit(&comm->mailbox->agent, NULL, memory_order_relaxed);
+    atomic_store_explicit(&comm->mailbox->bell, &comm->mailbox->spare, memory_order_release);
+    if (agent->comms)
+        return;
+    self = NULL;
+    core_pool_give(&agents, agent, AGENT_MAGIC);
+}
+
+unsigned hier_agent_progress(hier_agent *agent) {
+    unsigned events = 0;
+    for (weft_comm *comm = agent->comms; comm; comm = comm->next_of_agent)
+        events += intra_mail_progress(comm->mailbox);
+    return events;
+}
 
 bool hier_arm(hier_world *world, inter_bed *bed) {
     inter_transport *transport = world->engine.lines ? world->engine.lines : world->transport;
@@ -18,50 +70,95 @@ void hier_sleep(const inter_bed *bed) {
         poll(&wait, 1, SLEEP_MS);
 }
 
-/* Some looks at the network, by who holds the funnel, and leaves it. True when look() says so. */
-static bool drive(hier_world *world, hier_look *look, void *argument, bool tired, bool *moved) {
-    inter_bed bed;
-    bool sleeps = false, done = look(argument);
+static bool may_drive(const hier_wait *wait) {
+    return wait->network && (wait->world->config.thread_level != WEFT_THREAD_FUNNELED ||
+                             pthread_equal(wait->world->init_thread, pthread_self()));
+}
+
+/* Some looks at the network by who holds the funnel. True when look(), which needs it, says so. With `once`, as long as something
+ * happens. */
+static bool drive(const hier_wait *wait, bool once, bool *moved) {
+    hier_world *world = wait->world;
+    bool done = wait->funnel && wait->look(wait->argument);
     /* Where cores are short, who is waited for needs this one. */
-    int rounds = world->waiting.may_sleep ? 1 : HIER_LOOKS_IN_FUNNEL;
-    for (int round = 0; round < rounds && !done; round++)
-        if (inter_engine_progress(&world->engine)) {
+    int rounds = wait->waiting->may_sleep ? 1 : HIER_LOOKS_IN_FUNNEL;
+    world->carrier.driver = wait->agent;
+    for (int round = 0; round < rounds && !done; round++) {
+        if (hier_progress(world)) {
             *moved = true;
-            done = look(argument);
+            done = !wait->funnel || wait->look(wait->argument);
+        } else if (wait->agent && hier_agent_progress(wait->agent)) {
+            *moved = done = true;
+        } else if (once) {
+            break;
         }
-    if (tired && !done && !*moved)
-        sleeps = hier_arm(world, &bed);
-    hier_funnel_leave(world);
-    if (sleeps)
-        hier_sleep(&bed);
-    return done;
+    }
+    world->carrier.driver = NULL;
+    return done && wait->funnel;
 }
 
-static bool try_once(hier_world *world, hier_look *look, void *argument) {
-    if (!hier_funnel_try(world))
-        return false; /* who holds it moves things on */
-    bool done = look(argument);
-    for (int round = 0; round < HIER_LOOKS_IN_FUNNEL && !done && inter_engine_progress(&world->engine); round++)
-        done = look(argument);
-    hier_funnel_leave(world);
-    return done;
+/* Sleeps until something comes, by the network or from a thread of the process. `rung`: the bell before the last look. */
+static void sleep_a_while(const hier_wait *wait, uint64_t rung) {
+    intra_bell *bell = wait->agent ? &wait->agent->bell : NULL;
+    inter_bed bed;
+    if (!may_drive(wait)) {
+        if (bell)
+            core_flag_sleep(&bell->flag, rung + 1, SLEEP_MS * 1000000L);
+        else
+            sched_yield();
+        return;
+    }
+    if (bell) {
+        /* Sequentially consistent, as is the look at it in intra_mail_ring: either who rings rouses, or the ring is seen. */
+        atomic_store_explicit(&bell->elsewhere, true, memory_order_seq_cst);
+        if (atomic_load_explicit(&bell->flag.value, memory_order_seq_cst) != rung) {
+            atomic_store_explicit(&bell->elsewhere, false, memory_order_relaxed);
+            return;
+        }
+    }
+    if (hier_funnel_try(wait->world)) {
+        bool armed = hier_arm(wait->world, &bed);
+        hier_funnel_leave(wait->world);
+        if (armed)
+            hier_sleep(&bed);
+        else if (bell) /* nothing would wake this thread when something comes: not for long */
+            core_flag_sleep(&bell->flag, rung + 1, PAUSE_NS);
+    } else {
+        sched_yield(); /* who holds the funnel may be without a core */
+    }
+    if (bell)
+        atomic_store_explicit(&bell->elsewhere, false, memory_order_relaxed);
 }
 
-bool hier_drive_until(hier_world *world, hier_look *look, void *argument, bool once) {
+/* One round; true when what is waited for is there. */
+static bool look_once(const hier_wait *wait, bool once, bool *moved) {
+    *moved = wait->agent && hier_agent_progress(wait->agent);
+    if (!wait->funnel && wait->look(wait->argument))
+        return true;
+    bool drives = may_drive(wait);
+    if ((drives || wait->funnel) && hier_funnel_try(wait->world)) {
+        bool done = drives ? drive(wait, once, moved) : (hier_progress(wait->world), wait->look(wait->argument));
+        hier_funnel_leave(wait->world);
+        if (done)
+            return true;
+    }
+    return *moved && !wait->funnel && wait->look(wait->argument);
+}
+
+bool hier_drive_until(const hier_wait *wait, bool once) {
     unsigned looks = 0;
-    bool tired = false, moved = false, done = false;
-    if (once)
-        return try_once(world, look, argument);
-    while (!done) {
-        moved = false;
-        if (hier_funnel_try(world))
-            done = drive(world, look, argument, tired, &moved);
-        else if (tired)
-            sched_yield(); /* who holds the funnel may be without a core */
+    bool tired = false, moved = false;
+    for (;;) {
+        /* Acquire: what came before this ring is seen by the looks that follow. */
+        uint64_t rung = wait->agent ? atomic_load_explicit(&wait->agent->bell.flag.value, memory_order_acquire) : 0;
+        if (look_once(wait, once, &moved))
+            return true;
+        if (once)
+            return false;
         if (moved)
             looks = 0;
-        if (!done)
-            tired = core_backoff(&world->waiting, &looks);
+        else if (tired)
+            sleep_a_while(wait, rung);
+        tired = core_backoff(wait->waiting, &looks);
     }
-    return true;
 }

@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * Driving the network while waiting: what the thread-rank collectives and the requests of process ranks have in common.
+ * Waiting for messages and for the network: what requests, messages and thread-rank collectives have in common.
+ *
+ * An *agent* is a thread that has entered teams. While it waits for anything it looks after the messages of all its handles, and,
+ * where the level allows, after the network for all of the process.
  */
 #ifndef HIER_DRIVE_H
 #define HIER_DRIVE_H
 
-#include <hier/world.h>
+#include <hier/comm.h>
 
 /** Who holds the funnel looks so often before letting others try; each look takes some tens of nanoseconds. */
 #define HIER_LOOKS_IN_FUNNEL 16
+
+/** Makes a handle one of the calling thread's, or takes it from them. WEFT_ERR_NOMEM. */
+int hier_agent_join(weft_comm *comm);
+void hier_agent_part(weft_comm *comm);
+
+/** Moves the messages of a thread's handles on; how many things happened. By that thread. */
+unsigned hier_agent_progress(hier_agent *agent);
 
 /** Gets ready to sleep on the network; false when something can be done now. Under the funnel. */
 bool hier_arm(hier_world *world, inter_bed *bed);
@@ -16,10 +26,32 @@ bool hier_arm(hier_world *world, inter_bed *bed);
 /** Sleeps until something happens on the network, for 10 ms at most. Without the funnel. */
 void hier_sleep(const inter_bed *bed);
 
-/** Is there what the caller waits for? Called under the funnel. */
+/** Is there what the caller waits for? */
 typedef bool hier_look(void *argument);
 
-/** Moves the network on until look() says true: then, true. With `once`, after one try, whatever it says. */
-bool hier_drive_until(hier_world *world, hier_look *look, void *argument, bool once);
+/** Who waits, and for what. */
+typedef struct hier_wait {
+    hier_world *world;
+    hier_agent *agent; /* NULL: the thread has none */
+    const core_waiting *waiting;
+    bool network; /* what is waited for may come from another process */
+    bool funnel;  /* look() needs the funnel */
+    hier_look *look;
+    void *argument;
+} hier_wait;
+
+/** Moves things on until look() says true: then, true. With `once`, after one try, whatever it says. */
+bool hier_drive_until(const hier_wait *wait, bool once);
+
+/** A wait for something of a communicator. */
+static inline hier_wait hier_wait_on(const weft_comm *comm, hier_look *look, void *argument) {
+    return (hier_wait){.world = comm->world,
+                       .agent = comm->agent,
+                       .waiting = comm->team ? &comm->team->intra->waiting : &comm->world->waiting,
+                       .network = comm->layout->nodes > 1,
+                       .funnel = !comm->team,
+                       .look = look,
+                       .argument = argument};
+}
 
 #endif

@@ -2,7 +2,8 @@
 /* weft_init, weft_finalize: the one world of the library. */
 #include <core/error.h>
 #include <hier/arguments.h>
-#include <hier/world.h>
+#include <hier/message.h>
+#include <hier/progress.h>
 #include <time.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards starting and ending, not use */
@@ -49,6 +50,8 @@ static int open_world(const core_config *config, const weft_options *options, hi
         return code;
     }
     code = hier_world_use_lines(*world, lines);
+    if (!code && config->progress)
+        code = hier_progress_start(*world);
     if (code)
         hier_world_destroy(*world);
     return code;
@@ -65,6 +68,10 @@ int weft_init(const weft_options *options) {
         hier_selector names; /* mistakes in the configuration are found before the other processes are bothered */
         code = hier_selector_init(&names, config.algorithm);
     }
+    if (!code && config.progress && config.thread_level == WEFT_THREAD_FUNNELED)
+        code =
+            core_error(WEFT_ERR_CONFIG, "WEFT_PROGRESS is \"thread\", which WEFT_THREAD_LEVEL funneled forbids: only "
+                                        "the thread that called weft_init may drive the network");
     if (!code)
         code = open_world(&config, options, &world);
     if (!code)
@@ -97,6 +104,7 @@ static int part(hier_world *world) {
     if (!world->transport)
         return WEFT_SUCCESS;
     int code = weft_barrier(world->process_comm);
+    hier_progress_stop(world);
     world->transport->disconnect(world->transport);
     if (code)
         return code;
@@ -119,11 +127,12 @@ int weft_finalize(void) {
                           world->process_comm->rank, atomic_load_explicit(&world->teams, memory_order_relaxed));
     if (!code)
         code = hier_check_comm(world->process_comm, "weft_finalize");
-    if (!code && world->requests)
+    size_t requests = world ? world->requests + world->process_comm->requests : 0;
+    if (!code && requests)
         code = core_error(WEFT_ERR_BUSY,
                           "rank %d: weft_finalize: %zu requests are not completed (weft_wait) or freed "
                           "(weft_request_free)",
-                          world->process_comm->rank, world->requests);
+                          world->process_comm->rank, requests);
     if (!code) {
         code = part(world);
         atomic_store_explicit(&current, NULL, memory_order_release);

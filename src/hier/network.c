@@ -28,9 +28,9 @@ static int missing_thread(const hier_call *call) {
     if (call->need_thread == HIER_NEED_NONE)
         return -1;
     if (call->need_thread != HIER_NEED_ALL)
-        return intra_posted(&call->meeting, call->need_thread, call->need_phase) ? -1 : call->need_thread;
+        return intra_has_posted(&call->meeting, call->need_thread, call->need_phase) ? -1 : call->need_thread;
     for (int thread = 0; thread < hier_threads(call); thread++)
-        if (!intra_posted(&call->meeting, thread, call->need_phase))
+        if (!intra_has_posted(&call->meeting, thread, call->need_phase))
             return thread;
     return -1;
 }
@@ -57,9 +57,9 @@ static void start_network(hier_call *call) {
 /* Does the thread no longer use what this one has shown it? It left, or it is in another call and never did. */
 static bool is_gone(const hier_call *call, int thread) {
     const core_flag *flag = &call->meeting.cells[thread].flag;
-    return intra_posted(&call->meeting, thread, HIER_LEFT) ||
+    return intra_has_posted(&call->meeting, thread, HIER_LEFT) ||
            core_flag_reached(&call->meeting.team->completed[thread].flag, call->meeting.sequence) ||
-           (intra_posted(&call->meeting, thread, 0) && flag->note != call->meeting.note);
+           (intra_has_posted(&call->meeting, thread, 0) && flag->note != call->meeting.note);
 }
 
 /*
@@ -75,7 +75,7 @@ static bool settle_network(hier_call *call, bool all_gone) {
         return false;
     if (call->slot->started < call->meeting.sequence && (all_gone || missing_thread(call) < 0))
         start_network(call); /* the call's error is its result */
-    inter_engine_progress(&world->engine);
+    hier_progress(world);
     hier_funnel_leave(world);
     return false;
 }
@@ -105,6 +105,8 @@ static enum core_idle drive(void *argument, bool tired) {
     int self = call->meeting.member->thread, missing = -1;
     inter_bed bed;
     bool funneled = world->config.thread_level == WEFT_THREAD_FUNNELED;
+    if (call->comm->talks && hier_agent_progress(call->comm->agent))
+        return CORE_IDLE_MOVED;
     if (self != 0 && (funneled || (!tired && call->looks++ % DRIVE_EVERY)))
         return CORE_IDLE_NOTHING;
     if (!hier_funnel_try(world))
@@ -119,7 +121,7 @@ static enum core_idle drive(void *argument, bool tired) {
     }
     int looks = slot->started == call->meeting.sequence ? HIER_LOOKS_IN_FUNNEL : 1;
     while (!moved && looks--)
-        moved = inter_engine_progress(&world->engine);
+        moved = hier_progress(world);
     /* Who started it sleeps on the network, or the leader, should that thread have left. */
     bool sleeps = self == 0 || slot->driver == self;
     if (tired && !moved && missing < 0 && sleeps && !slot->execution.done) {
@@ -132,6 +134,11 @@ static enum core_idle drive(void *argument, bool tired) {
         return CORE_IDLE_SLEPT;
     }
     return moved ? CORE_IDLE_MOVED : CORE_IDLE_NOTHING;
+}
+
+enum core_idle hier_look_after_mail(void *argument, bool tired) {
+    (void)tired;
+    return hier_agent_progress(argument) ? CORE_IDLE_MOVED : CORE_IDLE_NOTHING;
 }
 
 void hier_network(hier_call *call, int need_thread, unsigned need_phase, hier_start_function *start) {

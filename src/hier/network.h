@@ -68,6 +68,9 @@ static inline size_t hier_first_rank(const hier_call *call) {
     return call->comm->layout->offsets[call->comm->node];
 }
 
+/** The idle function of collectives within a process: moves the messages of an agent (the argument) on. */
+enum core_idle hier_look_after_mail(void *argument, bool tired);
+
 /** Notes that `thread` is in another call: sets the call's error, writes the sentence. Returns false. */
 bool hier_mismatch(hier_call *call, int thread) __attribute__((cold));
 
@@ -104,6 +107,10 @@ static inline void hier_begin(hier_call *call, weft_comm *comm, const hier_argum
         call->root_node = hier_layout_node(layout, arguments->root);
     }
     call->root_thread = arguments->root - (int)layout->offsets[call->root_node];
+    if (comm->talks) { /* others may need this thread's part in a message before they come to the collective */
+        call->meeting.idle = hier_look_after_mail;
+        call->meeting.idle_argument = comm->agent;
+    }
 }
 
 /** Ends the call, whatever happened; returns its error. */

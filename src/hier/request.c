@@ -7,19 +7,23 @@
 
 static core_pool requests = CORE_POOL_INITIALIZER;
 
+static hier_operation *operation_of(weft_request *request) {
+    return (hier_operation *)request;
+}
+
 /* One that the communicator keeps, with the memory of its schedule, or a new one. */
-static weft_request *take(weft_comm *comm) {
+static hier_operation *take(weft_comm *comm) {
     weft_request *request = comm->free_requests;
     if (request) {
         comm->free_requests = request->next_free;
-        return request;
+        return operation_of(request);
     }
-    request = core_pool_take(&requests, sizeof(*request), HIER_REQUEST_MAGIC);
-    if (request)
-        request->comm = comm;
+    hier_operation *operation = core_pool_take(&requests, sizeof(*operation), HIER_REQUEST_MAGIC);
+    if (operation)
+        operation->base.comm = comm;
     else
         core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a request", comm->rank);
-    return request;
+    return operation;
 }
 
 void hier_request_give(weft_request *request) {
@@ -34,29 +38,29 @@ void hier_requests_free(weft_comm *comm) {
     while (comm->free_requests) {
         weft_request *request = comm->free_requests;
         comm->free_requests = request->next_free;
-        inter_execution_free(&request->execution);
-        free(request->plan.memory);
+        inter_execution_free(&operation_of(request)->execution);
+        free(operation_of(request)->plan.memory);
         core_pool_give(&requests, request, HIER_REQUEST_MAGIC);
     }
 }
 
 /* The schedule of a request is done: called by whoever progresses the engine. */
 static void finished(void *argument, int error) {
-    weft_request *request = argument;
+    hier_operation *request = argument;
     request->error = error;
     request->complete = true;
-    request->comm->world->completions++;
+    request->base.comm->world->completions++;
 }
 
 /* The root's counts are there: now the collective itself. */
 static void counts_came(void *argument, int error) {
-    weft_request *request = argument;
+    hier_operation *request = argument;
     inter_execution *execution = &request->execution;
     request->plan.view.offsets = request->plan.arrays; /* which begin with them */
     request->plan.view.contents = 0;
     execution->finished = finished;
     if (!error)
-        error = inter_execution_prepare(execution, &request->comm->world->engine, request->plan.algorithm,
+        error = inter_execution_prepare(execution, &request->base.comm->world->engine, request->plan.algorithm,
                                         &request->plan.view);
     if (error)
         finished(request, error);
@@ -65,8 +69,8 @@ static void counts_came(void *argument, int error) {
 }
 
 /* The root's counts, summed up, go round before the blocks do. */
-static int prepare_counts(weft_request *request) {
-    weft_comm *comm = request->comm;
+static int prepare_counts(hier_operation *request) {
+    weft_comm *comm = request->base.comm;
     inter_view view = {.collective = INTER_BCAST,
                        .rank = comm->rank,
                        .size = comm->size,
@@ -78,13 +82,13 @@ static int prepare_counts(weft_request *request) {
     return inter_execution_prepare(&request->execution, &comm->world->engine, &mst, &view);
 }
 
-static int prepare(weft_request *request, const hier_arguments *arguments) {
+static int prepare(hier_operation *request, const hier_arguments *arguments) {
     hier_plan *plan = &request->plan;
-    weft_comm *comm = request->comm;
+    weft_comm *comm = request->base.comm;
     int code = hier_plan_make(comm, arguments, plan);
     if (code)
         return code;
-    request->call = arguments->call;
+    request->base.call = arguments->call;
     request->asks_counts = plan->algorithm->needs_counts && comm->size > 1 &&
                            inter_is(plan->view.collective, INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV));
     if (request->asks_counts)
@@ -92,10 +96,10 @@ static int prepare(weft_request *request, const hier_arguments *arguments) {
     return inter_execution_prepare(&request->execution, &comm->world->engine, plan->algorithm, &plan->view);
 }
 
-static void run(weft_request *request) {
+static void run(hier_operation *request) {
     inter_execution *execution = &request->execution;
     inter_binding counts = {.recv = request->plan.arrays, .by_lines = true};
-    request->active = true;
+    request->base.active = true;
     request->complete = false;
     execution->argument = request;
     execution->finished = request->asks_counts ? counts_came : finished;
@@ -103,9 +107,10 @@ static void run(weft_request *request) {
 }
 
 int hier_request_restart(weft_request *request) {
-    int code = request->asks_counts ? prepare_counts(request) : WEFT_SUCCESS;
+    hier_operation *operation = operation_of(request);
+    int code = operation->asks_counts ? prepare_counts(operation) : WEFT_SUCCESS;
     if (!code)
-        run(request);
+        run(operation);
     return code;
 }
 
@@ -113,19 +118,19 @@ int hier_request_restart(weft_request *request) {
 static int make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request) {
     /* The number is taken whatever comes of it: the other ranks count this call too. */
     uint64_t sequence = persistent ? comm->persistent_sequence++ : comm->sequence++;
-    weft_request *made = take(comm);
+    hier_operation *made = take(comm);
     if (!made)
         return WEFT_ERR_NOMEM;
     int code = prepare(made, arguments);
     if (code) {
-        hier_request_give(made);
+        hier_request_give(&made->base);
         return code;
     }
     made->id = (inter_id){0, sequence, persistent}; /* context 0 is the process communicator's */
-    made->owned = true;
-    made->persistent = persistent;
+    made->base.owned = true;
+    made->base.persistent = persistent;
     comm->world->requests++;
-    *request = made;
+    *request = &made->base;
     if (!persistent)
         run(made);
     return WEFT_SUCCESS;

@@ -2,6 +2,7 @@
 /* Teams: made by all processes together, entered and left by each thread on its own. */
 #include <core/error.h>
 #include <hier/arguments.h>
+#include <hier/message.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,9 @@ static bool team_valid(const weft_team *team) {
 static void free_parts(weft_team *team) {
     for (uint64_t slot = 0; team->slots && slot < (uint64_t)team->world->config.slots; slot++)
         inter_execution_free(&team->slots[slot].execution);
+    for (int thread = 0; team->mailboxes && thread < hier_layout_threads(&team->layout, team->node); thread++)
+        intra_mailbox_free(&team->mailboxes[thread]);
+    free(team->mailboxes);
     intra_team_free(team->intra);
     free(team->slots);
     free((void *)team->taken);
@@ -56,12 +60,27 @@ static int make_layout(weft_team *team, const weft_comm *parent, const entry *en
     return WEFT_SUCCESS;
 }
 
+static int make_mailboxes(weft_team *team, int threads, core_waiting waiting) {
+    size_t bytes = (size_t)threads * sizeof(intra_mailbox);
+    int first = (int)team->offsets[team->node], code = WEFT_SUCCESS;
+    team->mailboxes = aligned_alloc(alignof(intra_mailbox), bytes);
+    if (!team->mailboxes)
+        return core_error(WEFT_ERR_NOMEM, "rank %d: weft_team_create: no memory for %d mailboxes", first, threads);
+    memset(team->mailboxes, 0, bytes);
+    for (int thread = 0; thread < threads && !code; thread++)
+        code = hier_mailbox_init(team->world, &team->mailboxes[thread], first + thread, threads, waiting);
+    return code;
+}
+
 static int make_threads(weft_team *team, const weft_comm *parent, const entry *entries) {
     const core_config *config = &team->world->config;
     int threads = hier_layout_threads(&team->layout, team->node);
     core_waiting waiting = core_waiting_resolve(config->wait_policy, oversubscribed(parent, entries));
     team->slots = calloc((size_t)config->slots, sizeof(*team->slots));
     team->taken = calloc((size_t)threads, sizeof(*team->taken));
+    int code = make_mailboxes(team, threads, waiting);
+    if (code)
+        return code;
     if (!team->slots || !team->taken)
         return core_error(WEFT_ERR_NOMEM, "rank %d: weft_team_create: no memory for %d threads", parent->rank, threads);
     return intra_team_create(threads, config->slots, waiting, &team->intra);
@@ -162,7 +181,14 @@ static int build(weft_comm *parent, const entry *entries, weft_team **made) {
         return code;
     }
     team->context = context;
+    hier_funnel_enter(team->world);
+    if (!awake && team->world->lines_may_wake && !team->world->lines_wake) {
+        inter_lines_let_sleep(team->world->lines);
+        team->world->lines_wake = true;
+    }
     team->by_lines = awake || team->world->lines_wake;
+    hier_carrier_open(team->world, context, team->mailboxes, team->intra->threads);
+    hier_funnel_leave(team->world);
     *made = team;
     return WEFT_SUCCESS;
 }
@@ -255,6 +281,13 @@ int weft_team_enter(weft_team *team, int thread, weft_comm **comm) {
     made->owner = pthread_self();
     made->team = team;
     made->member = &team->intra->members[number];
+    made->mailbox = &team->mailboxes[number];
+    code = hier_agent_join(made);
+    if (code) {
+        hier_comm_give(made);
+        atomic_store_explicit(&team->taken[number], false, memory_order_release);
+        return code;
+    }
     *comm = made;
     return WEFT_SUCCESS;
 }
@@ -268,7 +301,14 @@ int weft_team_leave(weft_comm **comm) {
     weft_comm *leaving = *comm;
     if (!leaving->team)
         return core_error(WEFT_ERR_ARG, "rank %d: weft_team_leave: a process communicator is not left", leaving->rank);
+    if (leaving->requests || leaving->buffer.base)
+        return core_error(WEFT_ERR_BUSY,
+                          "rank %d: weft_team_leave: %zu requests of messages are not completed or freed, %s buffer is "
+                          "attached",
+                          leaving->rank, leaving->requests, leaving->buffer.base ? "a" : "no");
     _Atomic bool *taken = &leaving->team->taken[leaving->thread];
+    hier_agent_part(leaving);
+    hier_messages_free(leaving);
     hier_comm_give(leaving);
     *comm = NULL;
     atomic_store_explicit(taken, false, memory_order_release); /* pairs with take_number and weft_team_free */
@@ -284,8 +324,11 @@ int weft_team_free(weft_team **team) {
             return core_error(WEFT_ERR_BUSY, "process %d: weft_team_free: thread %d has not left the team", freed->node,
                               thread);
     hier_world *world = freed->world;
-    return_context(world, freed->context);
+    hier_funnel_enter(world);
+    hier_carrier_open(world, freed->context, NULL, 0);
+    hier_funnel_leave(world);
     free_parts(freed);
+    return_context(world, freed->context);
     core_pool_give(&teams, freed, HIER_TEAM_MAGIC);
     atomic_fetch_sub_explicit(&world->teams, 1, memory_order_release); /* pairs with weft_finalize */
     *team = NULL;

@@ -52,12 +52,22 @@ static int make_process_comm(hier_world *world, int rank, int size) {
     comm->layout = &world->layout;
     comm->rank = comm->node = rank;
     comm->size = size;
-    return WEFT_SUCCESS;
+    comm->mailbox = &world->mailbox;
+    return hier_mailbox_init(world, &world->mailbox, rank, 1, (core_waiting){0});
+}
+
+int hier_mailbox_init(hier_world *world, intra_mailbox *mailbox, int rank, int threads, core_waiting waiting) {
+    intra_mail_limits limits = {.eager_bytes = (size_t)world->config.eager_limit,
+                                .unexpected_bytes = (size_t)world->config.unexpected_limit};
+    mailbox->fetch = hier_carrier_fetch;
+    mailbox->drop = hier_carrier_drop;
+    mailbox->argument = world;
+    return intra_mailbox_init(mailbox, rank, threads, waiting, limits);
 }
 
 int hier_world_create(const core_config *config, const hier_card *card, inter_bootstrap *bootstrap,
                       inter_transport *transport, hier_world **world) {
-    hier_world *made = calloc(1, sizeof(*made));
+    hier_world *made = aligned_alloc(alignof(hier_world), sizeof(*made));
     if (!made) {
         if (transport)
             transport->close(transport);
@@ -65,6 +75,7 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
             bootstrap->close(bootstrap);
         return core_error(WEFT_ERR_NOMEM, "no memory to start weft");
     }
+    memset(made, 0, sizeof(*made));
     made->config = *config;
     made->card = *card;
     made->bootstrap = bootstrap;
@@ -72,6 +83,7 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
     made->engine.transport = transport;
     made->init_thread = pthread_self();
     made->contexts[0] = 1; /* the process communicator's */
+    made->carrier.boxes[0] = (hier_boxes){&made->mailbox, 1};
     pthread_mutex_init(&made->contexts_lock, NULL);
     bool crowded = false;
     int code = hier_selector_init(&made->selector, config->algorithm);
@@ -125,12 +137,19 @@ int hier_world_use_lines(hier_world *world, inter_lines *lines) {
         return code;
     }
     world->lines = lines;
+    world->lines_may_wake = alone;
     world->lines_wake = alone && !(says & AWAKE);
     world->engine.lines = inter_lines_transport(lines, world->transport, says & CAN_PULL, world->lines_wake);
     return WEFT_SUCCESS;
 }
 
 void hier_world_destroy(hier_world *world) {
+    if (world->process_comm) {
+        intra_mailbox_free(&world->mailbox);
+        hier_messages_free(world->process_comm);
+    }
+    if (world->transport)
+        hier_carrier_close(world);
     inter_lines_free(world->lines);
     if (world->transport)
         world->transport->close(world->transport);

@@ -9,6 +9,7 @@
 #include <core/config.h>
 #include <core/topology.h>
 #include <core/wait.h>
+#include <hier/carrier.h>
 #include <hier/layout.h>
 #include <hier/select.h>
 #include <inter/engine.h>
@@ -32,13 +33,16 @@ typedef struct hier_world {
     inter_bootstrap *bootstrap; /* NULL in tests */
     inter_transport *transport; /* NULL: one process */
     inter_lines *lines;         /* NULL: not in use */
-    bool lines_wake;            /* nothing goes by UCX, and who waits for lines may sleep */
-    inter_engine engine;        /* under the funnel */
+    bool lines_may_wake;        /* nothing goes by UCX, so that who waits could sleep on the lines … */
+    bool lines_wake;            /* … and may: they wake him */
+    inter_engine engine;        /* under the funnel, as are the next */
+    hier_carrier carrier;
+    intra_mailbox mailbox; /* of the process communicator */
     hier_selector selector;
     core_waiting waiting; /* of one thread a process */
     pthread_t init_thread;
-    size_t requests;          /* that users have handles on; under the funnel, as is the next */
-    uint64_t completions;     /* of requests, so far */
+    size_t requests;          /* of collectives, that users have handles on; under the funnel, as is the next */
+    uint64_t completions;     /* of these, so far */
     _Atomic bool funnel_held; /* SERIALIZED: the funnel's lock; FUNNELED: unused */
     size_t *node_offsets;     /* 0, 1, 2, … size */
     hier_layout layout;       /* of the process communicator: every node has one rank */
@@ -47,6 +51,9 @@ typedef struct hier_world {
                       64];         /* a bit each: in use here; under the process communicator's rule of one thread */
     pthread_mutex_t contexts_lock; /* since weft_team_free may come from another thread */
     _Atomic int teams;             /* that stand */
+    bool progresses;               /* there is a progress thread … */
+    pthread_t progress_thread;     /* … this one … */
+    _Atomic bool progress_over;    /* … that is to end */
 } hier_world;
 
 /**
@@ -61,6 +68,9 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
  * Collective. Returns an error only when the processes cannot talk to each other.
  */
 int hier_world_use_lines(hier_world *world, inter_lines *lines);
+
+/** Makes the mailbox of a rank, in zeroed memory. `threads` of the process send to it. */
+int hier_mailbox_init(hier_world *world, intra_mailbox *mailbox, int rank, int threads, core_waiting waiting);
 
 /** Frees it; nothing is under way on it. Local: whoever ends a job lets the processes meet first. */
 void hier_world_destroy(hier_world *world);

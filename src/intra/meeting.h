@@ -74,7 +74,7 @@ static inline void intra_post(const intra_meeting *meeting, unsigned phase) {
     core_flag_publish(&meeting->own->flag, intra_value(meeting, phase), &meeting->team->waiting);
 }
 
-static inline bool intra_posted(const intra_meeting *meeting, int thread, unsigned phase) {
+static inline bool intra_has_posted(const intra_meeting *meeting, int thread, unsigned phase) {
     return core_flag_reached(&meeting->cells[thread].flag, intra_value(meeting, phase));
 }
 

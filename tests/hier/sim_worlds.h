@@ -24,6 +24,7 @@ struct JobShape {
     std::string algorithm = "";
     int slots = 16;
     uint64_t seed = 0;
+    int eager_limit = 4096, unexpected_limit = 1 << 20; // bytes
 
     int ranks() const {
         int sum = 0;
@@ -69,6 +70,8 @@ class SimWorlds {
             config.thread_level = shape_.level;
             config.wait_policy = shape_.policy;
             config.slots = shape_.slots;
+            config.eager_limit = shape_.eager_limit;
+            config.unexpected_limit = shape_.unexpected_limit;
             ASSERT_LT(shape_.algorithm.size(), sizeof(config.algorithm));
             strcpy(config.algorithm, shape_.algorithm.c_str());
             hier_card card{};

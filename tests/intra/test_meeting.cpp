@@ -78,7 +78,7 @@ void one_tells(intra_meeting &meeting, Random &random) {
         return;
     }
     EXPECT_TRUE(intra_await(&meeting, root, 3));
-    EXPECT_TRUE(intra_posted(&meeting, root, 3));
+    EXPECT_TRUE(intra_has_posted(&meeting, root, 3));
     random.dawdle();
     EXPECT_TRUE(holds(meeting, root));
 }

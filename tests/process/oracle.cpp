@@ -29,7 +29,7 @@ void perform(const Case &what, Form form, const std::string &algorithm) {
     }
     if (!job::ok(code, comm, describe(what) + ", " + how))
         return;
-    weft_status status{7, 7, 7, 7};
+    weft_status status{7, 7, 7, 7, 7};
     if (form == Form::nonblocking) {
         operation.verify(weft_wait(&request, &status), how);
         job::check(is_empty(status) && request == WEFT_REQUEST_NULL, comm, how + ": status and handle after weft_wait");

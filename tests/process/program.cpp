@@ -44,7 +44,7 @@ void Outstanding::completed(size_t which, int code, const weft_status &status, c
 
 // The handles of `which`, in this order; WEFT_REQUEST_NULL for those behind.
 void Outstanding::call(const std::vector<size_t> &which, std::vector<weft_request *> *handles) {
-    const weft_status unset{7, 7, 7, 7};
+    const weft_status unset{7, 7, 7, 7, 7};
     size_t count = handles->size(), index = count, done_count = count;
     std::vector<weft_status> statuses(count, unset);
     std::vector<size_t> indices(count, count);

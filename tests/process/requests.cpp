@@ -116,7 +116,7 @@ TEST_F(Requests, WhatIsNotCompleteStaysAsItIs) {
 TEST_F(Requests, NullAndInactive) {
     weft_request *inactive = barrier(), *null = WEFT_REQUEST_NULL, *list[3] = {null, inactive, null};
     for (weft_request **request : {&null, &inactive}) {
-        weft_status status{7, 7, 7, 7};
+        weft_status status{7, 7, 7, 7, 7};
         int done = 7;
         EXPECT_OK(weft_wait(request, &status));
         EXPECT_TRUE(is_empty(status));
@@ -128,7 +128,7 @@ TEST_F(Requests, NullAndInactive) {
     }
     EXPECT_NE(inactive, WEFT_REQUEST_NULL);
     for (size_t count : {size_t(0), size_t(3)}) {
-        weft_status statuses[3] = {{7, 7, 7, 7}, {7, 7, 7, 7}, {7, 7, 7, 7}};
+        weft_status statuses[3] = {{7, 7, 7, 7, 7}, {7, 7, 7, 7, 7}, {7, 7, 7, 7, 7}};
         size_t index = 7, done_count = 7, indices[3];
         int done = 7;
         weft_request **requests = count ? list : nullptr;

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * Buffered sends: copied into memory that the user attached to a communicator, and sent from there.
+ */
+#ifndef HIER_BUFFERED_H
+#define HIER_BUFFERED_H
+
+#include <hier/message.h>
+
+/** Sends a copy; *message is over at once. WEFT_ERR_NOMEM: the attached buffer has no room. */
+int hier_buffered_send(hier_message *message, const hier_envelope *envelope);
+
+/** Starts a message's request again. */
+int hier_message_restart(weft_request *request);
+
+#endif

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* Messages: checked, started to a thread of the process or to another process, and known to be over. */
+#include <core/error.h>
+#include <hier/arguments.h>
+#include <hier/message.h>
+#include <stdlib.h>
+
+static core_pool messages = CORE_POOL_INITIALIZER;
+
+static int check_numbers(const hier_envelope *envelope, bool receives) {
+    const weft_comm *comm = envelope->comm;
+    int peer = envelope->peer, tag = envelope->tag;
+    if ((peer < 0 || peer >= comm->size) && peer != WEFT_PROC_NULL && !(receives && peer == WEFT_ANY_SOURCE))
+        return core_error(WEFT_ERR_RANK, "rank %d: %s: %s is %d, expected 0 … %d%s or WEFT_PROC_NULL", comm->rank,
+                          envelope->call, receives ? "source" : "dest", peer, comm->size - 1,
+                          receives ? ", WEFT_ANY_SOURCE" : "");
+    if (tag < 0 && !(receives && tag == WEFT_ANY_TAG))
+        return core_error(WEFT_ERR_ARG, "rank %d: %s: tag is %d, expected 0 … %d%s", comm->rank, envelope->call, tag,
+                          WEFT_TAG_UB, receives ? " or WEFT_ANY_TAG" : "");
+    return WEFT_SUCCESS;
+}
+
+static int check_data(hier_envelope *envelope) {
+    const weft_datatype *type = envelope->type;
+    int rank = envelope->comm->rank;
+    if (!core_datatype_valid(type))
+        return core_error(WEFT_ERR_ARG, "rank %d: %s: type is not a datatype, or was freed", rank, envelope->call);
+    if (!core_datatype_committed(type))
+        return core_error(WEFT_ERR_ARG, "rank %d: %s: type is not committed (weft_type_commit)", rank, envelope->call);
+    if (__builtin_mul_overflow(envelope->count, type->size_bytes, &envelope->bytes) || envelope->bytes > PTRDIFF_MAX)
+        return core_error(WEFT_ERR_ARG, "rank %d: %s: %zu elements of %zu bytes are more than memory can hold", rank,
+                          envelope->call, envelope->count, type->size_bytes);
+    /* Derived types may hold addresses, with a buffer of NULL. */
+    if (envelope->bytes && (envelope->buffer == WEFT_IN_PLACE || (!envelope->buffer && type->contiguous)))
+        return core_error(WEFT_ERR_ARG, "rank %d: %s: buffer is %s, expected %zu bytes", rank, envelope->call,
+                          envelope->buffer ? "WEFT_IN_PLACE" : "NULL", envelope->bytes);
+    return WEFT_SUCCESS;
+}
+
+/* The first message of a rank: from now on its waits look after them. */
+static int begin_talking(weft_comm *comm) {
+    const hier_world *world = comm->world;
+    bool network = comm->layout->nodes > 1 && (world->config.thread_level != WEFT_THREAD_FUNNELED ||
+                                               pthread_equal(world->init_thread, pthread_self()));
+    int code = WEFT_SUCCESS;
+    if (network || !comm->team)
+        hier_funnel_enter(comm->world);
+    if (network)
+        code = hier_carrier_listen(comm->world);
+    comm->talks = !code;
+    if (network || !comm->team)
+        hier_funnel_leave(comm->world);
+    return code;
+}
+
+int hier_message_check(hier_envelope *envelope, bool receives) {
+    int code = hier_check_comm(envelope->comm, envelope->call);
+    if (!code)
+        code = check_numbers(envelope, receives);
+    if (!code)
+        code = check_data(envelope);
+    if (!code && !envelope->comm->talks)
+        code = begin_talking(envelope->comm);
+    return code;
+}
+
+/* To a rank of another process. */
+static int send_away(hier_message *message, const hier_envelope *envelope, int node) {
+    weft_comm *comm = envelope->comm;
+    const weft_team *team = comm->team;
+    int thread = envelope->peer - (int)comm->layout->offsets[node];
+    hier_letter *letter = &message->letter;
+    letter->kind = HIER_LETTER_SEND;
+    letter->process = node;
+    letter->mailbox = comm->mailbox;
+    letter->header = hier_carrier_header(team ? team->context : 0, thread, comm->rank, envelope->tag);
+    letter->buffer = envelope->buffer;
+    letter->bytes = envelope->bytes;
+    letter->rendezvous = envelope->mode == HIER_SYNCHRONOUS || envelope->bytes > comm->mailbox->limits.eager_bytes;
+    letter->send = &message->send;
+    letter->packed = NULL;
+    message->send.done = false;
+    message->send.ended.kind = INTRA_SEND_ENDED;
+    message->send.helps = false;
+    if (envelope->bytes && !envelope->type->contiguous) {
+        letter->packed = malloc(envelope->bytes);
+        if (!letter->packed)
+            return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory to pack %zu bytes", comm->rank, envelope->call,
+                              envelope->bytes);
+        core_pack(letter->packed, envelope->buffer, envelope->type, envelope->count, 0, envelope->bytes);
+        letter->buffer = letter->packed;
+    }
+    message->over = hier_carry(comm->world, letter, !team);
+    return WEFT_SUCCESS;
+}
+
+int hier_message_send(hier_message *message, const hier_envelope *envelope) {
+    weft_comm *comm = envelope->comm;
+    message->base.kind = HIER_SEND;
+    message->send.error = WEFT_SUCCESS;
+    message->over = true;
+    if (envelope->peer == WEFT_PROC_NULL)
+        return WEFT_SUCCESS;
+    int node = hier_layout_node(comm->layout, envelope->peer), code = WEFT_SUCCESS;
+    hier_mailbox_enter(comm);
+    if (node == comm->node) {
+        int thread = envelope->peer - (int)comm->layout->offsets[node];
+        intra_mailbox *to = comm->team ? &comm->team->mailboxes[thread] : comm->mailbox;
+        message->over =
+            intra_mail_send(comm->mailbox, to, thread, envelope->tag, envelope->buffer, envelope->type, envelope->count,
+                            envelope->bytes, envelope->mode == HIER_SYNCHRONOUS, &message->send);
+    } else {
+        code = send_away(message, envelope, node);
+    }
+    hier_mailbox_leave(comm);
+    return code;
+}
+
+int hier_message_receive(hier_message *message, const hier_envelope *envelope) {
+    intra_receive *receive = &message->receive;
+    message->base.kind = HIER_RECEIVE;
+    message->over = envelope->peer == WEFT_PROC_NULL;
+    if (message->over) {
+        receive->source = WEFT_PROC_NULL;
+        receive->tag = WEFT_ANY_TAG;
+        receive->got_bytes = 0;
+        receive->error = WEFT_SUCCESS;
+        receive->cancelled = false;
+        receive->posted = false;
+        return WEFT_SUCCESS;
+    }
+    receive->match.source = envelope->peer;
+    receive->match.tag = envelope->tag;
+    receive->buffer = envelope->buffer;
+    receive->type = envelope->type;
+    receive->count = envelope->count;
+    receive->bytes = envelope->bytes;
+    hier_mailbox_enter(envelope->comm);
+    intra_mail_receive(envelope->comm->mailbox, receive);
+    hier_mailbox_leave(envelope->comm);
+    return WEFT_SUCCESS;
+}
+
+static int send_result(const hier_message *message, const hier_envelope *envelope, weft_status *status) {
+    int error = message->send.error;
+    if (status)
+        *status = (weft_status){.source = -1, .tag = -1, .error = error};
+    return error ? core_error(error, "rank %d: %s to rank %d failed: %s", envelope->comm->rank, envelope->call,
+                              envelope->peer, weft_strerror(error))
+                 : WEFT_SUCCESS;
+}
+
+int hier_message_result(const hier_message *message, const hier_envelope *envelope, weft_status *status) {
+    if (message->base.kind == HIER_SEND)
+        return send_result(message, envelope, status);
+    const intra_receive *receive = &message->receive;
+    if (status)
+        *status = (weft_status){.source = receive->source,
+                                .tag = receive->tag,
+                                .error = receive->error,
+                                .cancelled = receive->cancelled,
+                                .bytes = receive->got_bytes};
+    if (!receive->error)
+        return WEFT_SUCCESS;
+    if (receive->error == WEFT_ERR_TRUNCATE)
+        return core_error(WEFT_ERR_TRUNCATE,
+                          "rank %d: %s: the message of rank %d with tag %d is longer than the %zu bytes expected",
+                          envelope->comm->rank, envelope->call, receive->source, receive->tag, receive->bytes);
+    return core_error(receive->error, "rank %d: %s from rank %d failed: %s", envelope->comm->rank, envelope->call,
+                      receive->source, weft_strerror(receive->error));
+}
+
+static bool is_done(void *message) {
+    return hier_message_done(message);
+}
+
+void hier_message_wait(hier_message *message, const weft_comm *comm) {
+    hier_wait wait = hier_wait_on(comm, is_done, message);
+    hier_drive_until(&wait, false);
+}
+
+hier_message *hier_message_take(const hier_envelope *envelope) {
+    weft_comm *comm = envelope->comm;
+    hier_mailbox_enter(comm);
+    hier_message *message = (hier_message *)comm->free_messages;
+    if (message)
+        comm->free_messages = message->base.next_free;
+    else
+        message = core_pool_take(&messages, sizeof(*message), HIER_REQUEST_MAGIC);
+    if (message) {
+        message->base.owned = true;
+        message->base.active = message->base.persistent = false;
+        message->base.comm = comm;
+        message->base.call = envelope->call;
+        message->envelope = *envelope;
+        core_datatype_retain(envelope->type);
+        comm->requests++;
+    } else {
+        core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for a request", comm->rank, envelope->call);
+    }
+    hier_mailbox_leave(comm);
+    return message;
+}
+
+void hier_message_give(hier_message *message) {
+    weft_comm *comm = message->base.comm;
+    core_datatype_release(message->envelope.type);
+    message->base.owned = false;
+    message->base.next_free = comm->free_messages;
+    comm->free_messages = &message->base;
+    comm->requests--;
+}
+
+void hier_messages_free(weft_comm *comm) {
+    while (comm->free_messages) {
+        weft_request *message = comm->free_messages;
+        comm->free_messages = message->next_free;
+        core_pool_give(&messages, message, HIER_REQUEST_MAGIC);
+    }
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* Probing: messages that are there and not received, looked at or taken out of the queue. */
+#include <core/error.h>
+#include <hier/arguments.h>
+#include <hier/message.h>
+#include <weft/message.h>
+
+#define MESSAGE_MAGIC 0x77744d53u
+
+static core_pool taken_messages = CORE_POOL_INITIALIZER;
+
+/* A message that mprobe took out. */
+struct weft_message {
+    core_pooled pooled;
+    weft_comm *comm;
+    intra_parcel *parcel; /* NULL: the empty one of WEFT_PROC_NULL */
+};
+
+/* What is looked for, and what was found. */
+typedef struct search {
+    hier_envelope envelope;
+    bool takes;
+    bool found;
+    intra_parcel *parcel;
+    weft_status status;
+} search;
+
+static int check(search *of) {
+    of->envelope.type = WEFT_BYTE;
+    return hier_message_check(&of->envelope, true);
+}
+
+static bool look(void *argument) {
+    search *of = argument;
+    intra_mailbox *mailbox = of->envelope.comm->mailbox;
+    intra_parcel *parcel = intra_mail_find(mailbox, of->envelope.peer, of->envelope.tag);
+    if (!parcel)
+        return false;
+    hier_status_set(&of->status, parcel->match.source, parcel->match.tag, parcel->bytes);
+    if (of->takes)
+        intra_mail_take(mailbox, parcel);
+    of->parcel = parcel;
+    return of->found = true;
+}
+
+static void find(search *of, bool once) {
+    if (of->envelope.peer == WEFT_PROC_NULL) {
+        hier_status_set(&of->status, WEFT_PROC_NULL, WEFT_ANY_TAG, 0);
+        of->found = true;
+        return;
+    }
+    hier_wait wait = hier_wait_on(of->envelope.comm, look, of);
+    hier_drive_until(&wait, once);
+}
+
+static int missing(const search *of, const char *what) {
+    return core_error(WEFT_ERR_ARG, "rank %d: %s: %s is NULL", of->envelope.comm->rank, of->envelope.call, what);
+}
+
+int weft_probe(int source, int tag, weft_comm *comm, weft_status *status) {
+    search sought = {.envelope = {.comm = comm, .call = __func__, .peer = source, .tag = tag}};
+    int code = check(&sought);
+    if (code)
+        return code;
+    find(&sought, false);
+    if (status)
+        *status = sought.status;
+    return WEFT_SUCCESS;
+}
+
+int weft_iprobe(int source, int tag, weft_comm *comm, int *found, weft_status *status) {
+    search sought = {.envelope = {.comm = comm, .call = __func__, .peer = source, .tag = tag}};
+    int code = check(&sought);
+    if (code || !found)
+        return code ? code : missing(&sought, "found");
+    find(&sought, true);
+    if (status && sought.found)
+        *status = sought.status;
+    *found = sought.found;
+    return WEFT_SUCCESS;
+}
+
+/* Makes the handle before a message is taken, so that none is lost without memory. */
+static int take(search *of, bool once, weft_message **message, weft_status *status) {
+    weft_message *taken = core_pool_take(&taken_messages, sizeof(*taken), MESSAGE_MAGIC);
+    if (!taken)
+        return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for a message", of->envelope.comm->rank,
+                          of->envelope.call);
+    find(of, once);
+    if (!of->found) {
+        core_pool_give(&taken_messages, taken, MESSAGE_MAGIC);
+        return WEFT_SUCCESS;
+    }
+    taken->comm = of->envelope.comm;
+    taken->parcel = of->parcel;
+    taken->comm->requests++;
+    *message = taken;
+    if (status)
+        *status = of->status;
+    return WEFT_SUCCESS;
+}
+
+int weft_mprobe(int source, int tag, weft_comm *comm, weft_message **message, weft_status *status) {
+    search sought = {.envelope = {.comm = comm, .call = __func__, .peer = source, .tag = tag}, .takes = true};
+    int code = check(&sought);
+    if (code || !message)
+        return code ? code : missing(&sought, "message");
+    return take(&sought, false, message, status);
+}
+
+int weft_improbe(int source, int tag, weft_comm *comm, int *found, weft_message **message, weft_status *status) {
+    search sought = {.envelope = {.comm = comm, .call = __func__, .peer = source, .tag = tag}, .takes = true};
+    int code = check(&sought);
+    if (code || !message || !found)
+        return code ? code : missing(&sought, message ? "found" : "message");
+    code = take(&sought, true, message, status);
+    if (!code)
+        *found = sought.found;
+    return code;
+}
+
+static int check_message(hier_envelope *envelope, weft_message *const *message) {
+    if (!message || !core_pooled_valid(*message, MESSAGE_MAGIC))
+        return core_error(WEFT_ERR_ARG, "%s: message is NULL, or was received before", envelope->call);
+    envelope->comm = (*message)->comm;
+    envelope->peer = (*message)->parcel ? WEFT_ANY_SOURCE : WEFT_PROC_NULL;
+    envelope->tag = WEFT_ANY_TAG;
+    return hier_message_check(envelope, true);
+}
+
+/* The message meets its receive, and its handle is over. */
+static void serve(hier_message *message, const hier_envelope *envelope, weft_message **taken) {
+    intra_receive *receive = &message->receive;
+    intra_parcel *parcel = (*taken)->parcel;
+    message->base.kind = HIER_RECEIVE;
+    if (!parcel) {
+        (void)hier_message_receive(message, envelope);
+    } else {
+        message->over = false;
+        receive->buffer = envelope->buffer;
+        receive->type = envelope->type;
+        receive->count = envelope->count;
+        receive->bytes = envelope->bytes;
+        receive->done = receive->cancelled = receive->posted = false;
+        hier_mailbox_enter(envelope->comm);
+        intra_mail_serve(envelope->comm->mailbox, receive, parcel);
+        hier_mailbox_leave(envelope->comm);
+    }
+    envelope->comm->requests--;
+    core_pool_give(&taken_messages, *taken, MESSAGE_MAGIC);
+    *taken = WEFT_MESSAGE_NULL;
+}
+
+int weft_mrecv(void *buffer, size_t count, const weft_datatype *type, weft_message **message, weft_status *status) {
+    hier_envelope envelope = {.call = __func__, .buffer = buffer, .count = count, .type = type};
+    hier_message receiving;
+    int code = check_message(&envelope, message);
+    if (code)
+        return code;
+    serve(&receiving, &envelope, message);
+    hier_message_wait(&receiving, envelope.comm);
+    return hier_message_result(&receiving, &envelope, status);
+}
+
+int weft_imrecv(void *buffer, size_t count, const weft_datatype *type, weft_message **message, weft_request **request) {
+    hier_envelope envelope = {.call = __func__, .buffer = buffer, .count = count, .type = type};
+    int code = check_message(&envelope, message);
+    if (code)
+        return code;
+    if (!request)
+        return core_error(WEFT_ERR_ARG, "rank %d: %s: request is NULL", envelope.comm->rank, __func__);
+    hier_message *receiving = hier_message_take(&envelope);
+    if (!receiving)
+        return WEFT_ERR_NOMEM;
+    serve(receiving, &envelope, message);
+    receiving->base.active = true;
+    *request = &receiving->base;
+    return WEFT_SUCCESS;
+}
+
+int weft_get_count(const weft_status *status, const weft_datatype *type, size_t *count) {
+    if (!status || !count || !core_datatype_valid(type))
+        return core_error(WEFT_ERR_ARG, "weft_get_count: %s",
+                          !status  ? "status is NULL"
+                          : !count ? "count is NULL"
+                                   : "type is not a datatype, or was freed");
+    if (!type->size_bytes)
+        *count = status->bytes ? WEFT_UNDEFINED : 0;
+    else
+        *count = status->bytes % type->size_bytes ? WEFT_UNDEFINED : status->bytes / type->size_bytes;
+    return WEFT_SUCCESS;
+}
+
+int weft_get_elements(const weft_status *status, const weft_datatype *type, size_t *count) {
+    if (!status || !count || !core_datatype_valid(type))
+        return core_error(WEFT_ERR_ARG, "weft_get_elements: %s",
+                          !status  ? "status is NULL"
+                          : !count ? "count is NULL"
+                                   : "type is not a datatype, or was freed");
+    *count = core_datatype_elements(type, status->bytes);
+    return WEFT_SUCCESS;
+}

@@ -1,0 +1,558 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/error.h>
+#include <intra/mailbox.h>
+#include <stdlib.h>
+#include <string.h>
+#include <weft/message.h>
+
+/* So many lines further than the one that is being taken. */
+#define AHEAD 3
+
+/* Stands for a lane that cannot be had. */
+static intra_lane no_lane;
+
+static void no_rouse(void *argument) {
+    (void)argument;
+}
+
+int intra_mailbox_init(intra_mailbox *mailbox, int32_t rank, int threads, core_waiting waiting,
+                       intra_mail_limits limits) {
+    mailbox->rank = rank;
+    mailbox->threads = threads;
+    mailbox->waiting = waiting;
+    mailbox->limits = limits;
+    mailbox->spare.rouse = no_rouse;
+    atomic_store_explicit(&mailbox->bell, &mailbox->spare, memory_order_relaxed);
+    intra_matching_init(&mailbox->matching);
+    mailbox->ways = threads ? calloc((size_t)threads, sizeof(intra_lane *)) : NULL;
+    return threads && !mailbox->ways ? core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a mailbox", rank)
+                                     : WEFT_SUCCESS;
+}
+
+/*
+ * The list.
+ */
+
+void intra_mail_push(intra_mailbox *mailbox, intra_mail *mail) {
+    intra_mail *newest = atomic_load_explicit(&mailbox->list, memory_order_relaxed);
+    do
+        mail->next = newest;
+    /* Release: pairs with take_list. */
+    while (!atomic_compare_exchange_weak_explicit(&mailbox->list, &newest, mail, memory_order_release,
+                                                  memory_order_relaxed));
+    intra_mail_ring(mailbox);
+}
+
+/* All that is in the list, the oldest first. */
+static intra_mail *take_list(intra_mailbox *mailbox) {
+    if (!atomic_load_explicit(&mailbox->list, memory_order_relaxed))
+        return NULL;
+    /* Acquire: pairs with intra_mail_push. */
+    intra_mail *mail = atomic_exchange_explicit(&mailbox->list, NULL, memory_order_acquire), *oldest = NULL;
+    while (mail) {
+        intra_mail *next = mail->next;
+        mail->next = oldest;
+        oldest = mail;
+        mail = next;
+    }
+    return oldest;
+}
+
+static size_t memory_of(size_t room) {
+    return sizeof(intra_parcel) + room;
+}
+
+intra_parcel *intra_parcel_make(int32_t source, int32_t tag, size_t room) {
+    intra_parcel *parcel = malloc(memory_of(room));
+    if (!parcel)
+        return NULL;
+    parcel->mail.kind = INTRA_PARCEL;
+    parcel->match.source = source;
+    parcel->match.tag = tag;
+    parcel->lane = NULL;
+    parcel->after = 0;
+    parcel->bytes = parcel->room = room;
+    parcel->send = NULL;
+    parcel->foreign = NULL;
+    parcel->embedded = false;
+    return parcel;
+}
+
+static void charge(intra_mailbox *mailbox, const intra_parcel *parcel) {
+    /* Relaxed: a bound, not a promise. */
+    atomic_fetch_add_explicit(&mailbox->parcel_bytes, memory_of(parcel->room), memory_order_relaxed);
+}
+
+void intra_parcel_push(intra_mailbox *mailbox, intra_parcel *parcel) {
+    charge(mailbox, parcel);
+    intra_mail_push(mailbox, &parcel->mail);
+}
+
+void intra_parcel_free(intra_mailbox *mailbox, intra_parcel *parcel) {
+    if (parcel->embedded)
+        return;
+    atomic_fetch_sub_explicit(&mailbox->parcel_bytes, memory_of(parcel->room), memory_order_relaxed);
+    free(parcel);
+}
+
+/*
+ * Sending.
+ */
+
+static intra_lane *make_lane(intra_mailbox *from, intra_mailbox *to) {
+    intra_lane *lane = aligned_alloc(alignof(intra_lane), sizeof(*lane));
+    if (!lane)
+        return &no_lane;
+    memset(lane, 0, offsetof(intra_lane, ring));
+    lane->source = from->rank;
+    int index = atomic_fetch_add_explicit(&to->lane_count, 1, memory_order_relaxed);
+    if (index >= INTRA_LANES) {
+        free(lane);
+        return &no_lane;
+    }
+    /* Release: pairs with the owner's look, publishes the empty lane. */
+    atomic_store_explicit(&to->lanes[index], lane, memory_order_release);
+    return lane;
+}
+
+/* The lane to a thread, unless messages on their way by the list must be taken first. */
+static intra_lane *lane_to(intra_mailbox *from, intra_mailbox *to, int thread) {
+    intra_lane *lane = from->ways[thread];
+    if (!lane)
+        lane = from->ways[thread] = make_lane(from, to);
+    return lane;
+}
+
+static bool in_order(intra_lane *lane) {
+    if (lane->spilled != lane->known_fetched)
+        /* Acquire: pairs with take_parcel. */
+        lane->known_fetched = atomic_load_explicit(&lane->fetched, memory_order_acquire);
+    return lane->spilled == lane->known_fetched;
+}
+
+/* The next line, if there is one free. */
+static intra_mail_line *next_line(intra_lane *lane) {
+    if (lane->sent - lane->known_taken == INTRA_LANE_LINES) {
+        /* Acquire: pairs with took(); the line has been read. */
+        lane->known_taken = atomic_load_explicit(&lane->taken, memory_order_acquire);
+        if (lane->sent - lane->known_taken == INTRA_LANE_LINES)
+            return NULL;
+    }
+    return &lane->lines[lane->sent % INTRA_LANE_LINES];
+}
+
+static bool find_ring(intra_lane *lane, size_t bytes, uint64_t *begin) {
+    *begin = intra_ring_begin(lane->ring_sent, bytes);
+    uint64_t end = intra_ring_end(*begin, bytes);
+    if (end - lane->known_eaten > INTRA_LANE_RING)
+        /* Acquire: pairs with took(); the bytes have been read. */
+        lane->known_eaten = atomic_load_explicit(&lane->eaten, memory_order_acquire);
+    return end - lane->known_eaten <= INTRA_LANE_RING;
+}
+
+static void send_line(intra_lane *lane, intra_mail_line *line, int32_t tag, enum intra_mail_kind kind, size_t bytes) {
+    line->tag = tag;
+    line->kind = kind;
+    line->bytes = bytes;
+    /* Release: pairs with take_lane, publishes the rest of the line and what it speaks of. */
+    atomic_store_explicit(&line->stamp, ++lane->sent, memory_order_release);
+}
+
+static bool send_copy(intra_lane *lane, int32_t tag, const void *buffer, const weft_datatype *type, size_t count,
+                      size_t bytes) {
+    intra_mail_line *line = next_line(lane);
+    uint64_t begin = 0;
+    if (!line)
+        return false;
+    if (bytes <= INTRA_MAIL_BYTES) {
+        core_pack(line->payload, buffer, type, count, 0, bytes);
+        send_line(lane, line, tag, INTRA_MAIL_LINE, bytes);
+        return true;
+    }
+    if (bytes > INTRA_LANE_RING / 2 || !find_ring(lane, bytes, &begin))
+        return false;
+    core_pack(&lane->ring[begin % INTRA_LANE_RING], buffer, type, count, 0, bytes);
+    lane->ring_sent = intra_ring_end(begin, bytes);
+    send_line(lane, line, tag, INTRA_MAIL_RING, bytes);
+    return true;
+}
+
+static bool send_offer(intra_lane *lane, int32_t tag, intra_send *send) {
+    intra_mail_line *line = next_line(lane);
+    if (!line)
+        return false;
+    line->send = send;
+    send_line(lane, line, tag, INTRA_MAIL_OFFER, send->bytes);
+    return true;
+}
+
+static void send_parcel(intra_mailbox *to, intra_lane *lane, intra_parcel *parcel) {
+    if (lane != &no_lane) {
+        parcel->lane = lane;
+        parcel->after = lane->sent;
+        lane->spilled++;
+    }
+    if (parcel->embedded)
+        intra_mail_push(to, &parcel->mail);
+    else
+        intra_parcel_push(to, parcel);
+}
+
+static void prepare_offer(intra_mailbox *from, intra_send *send, int32_t tag) {
+    send->home = from;
+    send->done = send->helps = false;
+    send->error = WEFT_SUCCESS;
+    send->begun.kind = INTRA_SEND_BEGUN;
+    send->ended.kind = INTRA_SEND_ENDED;
+    intra_parcel *parcel = &send->parcel;
+    parcel->mail.kind = INTRA_PARCEL;
+    parcel->match.source = from->rank;
+    parcel->match.tag = tag;
+    parcel->lane = NULL;
+    parcel->bytes = send->bytes;
+    parcel->send = send;
+    parcel->foreign = NULL;
+    parcel->embedded = true;
+}
+
+bool intra_mail_send(intra_mailbox *from, intra_mailbox *to, int thread, int32_t tag, const void *buffer,
+                     const weft_datatype *type, size_t count, size_t bytes, bool synchronous, intra_send *send) {
+    intra_lane *lane = lane_to(from, to, thread);
+    bool by_lane = lane != &no_lane && in_order(lane);
+    if (!synchronous && bytes <= to->limits.eager_bytes &&
+        atomic_load_explicit(&to->parcel_bytes, memory_order_relaxed) <= to->limits.unexpected_bytes) {
+        if (by_lane && send_copy(lane, tag, buffer, type, count, bytes)) {
+            intra_mail_ring(to);
+            return true;
+        }
+        intra_parcel *parcel = intra_parcel_make(from->rank, tag, bytes);
+        if (parcel) {
+            core_pack(parcel->payload, buffer, type, count, 0, bytes);
+            send_parcel(to, lane, parcel);
+            return true;
+        }
+    }
+    send->buffer = buffer;
+    send->type = type;
+    send->count = count;
+    send->bytes = bytes;
+    prepare_offer(from, send, tag);
+    if (by_lane && send_offer(lane, tag, send))
+        intra_mail_ring(to);
+    else
+        send_parcel(to, lane, &send->parcel);
+    return false;
+}
+
+/*
+ * Receiving.
+ */
+
+static void complete(intra_mailbox *mailbox, intra_receive *receive) {
+    receive->done = true;
+    mailbox->completions++;
+}
+
+/* A receive has met its message. */
+static void met(intra_receive *receive, int32_t source, int32_t tag, size_t bytes) {
+    receive->posted = false;
+    receive->source = source;
+    receive->tag = tag;
+    receive->error = bytes > receive->bytes ? WEFT_ERR_TRUNCATE : WEFT_SUCCESS;
+    receive->got_bytes = bytes > receive->bytes ? receive->bytes : bytes;
+}
+
+static void receive_copy(intra_mailbox *mailbox, intra_receive *receive, const void *payload) {
+    core_unpack(receive->buffer, payload, receive->type, receive->count, 0, receive->got_bytes);
+    complete(mailbox, receive);
+}
+
+static void end_send(intra_send *send) {
+    intra_mail_push(send->home, &send->ended); /* from here on it is the sender's */
+}
+
+static void receive_offer(intra_mailbox *mailbox, intra_receive *receive, intra_send *send) {
+    intra_data from = {(void *)(uintptr_t)send->buffer, send->type, send->count};
+    intra_data to = {receive->buffer, receive->type, receive->count};
+    if (receive->got_bytes < INTRA_SHARED_BYTES) {
+        core_copy(to.buffer, to.type, to.count, from.buffer, from.type, from.count, 0, receive->got_bytes);
+        end_send(send);
+        complete(mailbox, receive);
+        return;
+    }
+    intra_handover_begin(&send->handover, from, to, receive->got_bytes);
+    receive->from = send;
+    intra_receive **end = &mailbox->copying;
+    while (*end)
+        end = &(*end)->next_copying;
+    receive->next_copying = NULL;
+    *end = receive;
+    if (send->home != mailbox)
+        intra_mail_push(send->home, &send->begun); /* publishes the handover */
+}
+
+void intra_mail_serve(intra_mailbox *mailbox, intra_receive *receive, intra_parcel *parcel) {
+    met(receive, parcel->match.source, parcel->match.tag, parcel->bytes);
+    if (parcel->foreign) {
+        mailbox->fetch(mailbox->argument, parcel, receive);
+        return;
+    }
+    if (parcel->send) { /* which the parcel is part of, and the sender's again from then on */
+        receive_offer(mailbox, receive, parcel->send);
+        return;
+    }
+    receive_copy(mailbox, receive, parcel->payload);
+    intra_parcel_free(mailbox, parcel);
+}
+
+void intra_mail_receive(intra_mailbox *mailbox, intra_receive *receive) {
+    receive->done = receive->cancelled = false;
+    receive->error = WEFT_SUCCESS;
+    intra_parcel *parcel = intra_mail_find(mailbox, receive->match.source, receive->match.tag);
+    receive->posted = !parcel;
+    if (!parcel) {
+        intra_matching_post(&mailbox->matching, &receive->match);
+        return;
+    }
+    intra_mail_take(mailbox, parcel);
+    intra_mail_serve(mailbox, receive, parcel);
+}
+
+static intra_receive *receive_of(intra_posted *posted) {
+    return posted ? (intra_receive *)((char *)posted - offsetof(intra_receive, match)) : NULL;
+}
+
+bool intra_mail_arrive(intra_mailbox *mailbox, int32_t source, int32_t tag, const void *payload, size_t bytes) {
+    if (mailbox->held || atomic_load_explicit(&mailbox->list, memory_order_relaxed))
+        return false;
+    intra_receive *receive = receive_of(intra_matching_arrive(&mailbox->matching, source, tag));
+    if (!receive)
+        return false;
+    met(receive, source, tag, bytes);
+    receive_copy(mailbox, receive, payload);
+    return true;
+}
+
+static intra_parcel *parcel_of(intra_unexpected *unexpected) {
+    return unexpected ? (intra_parcel *)((char *)unexpected - offsetof(intra_parcel, match)) : NULL;
+}
+
+void intra_mail_cancel(intra_mailbox *mailbox, intra_receive *receive) {
+    if (!receive->posted)
+        return;
+    intra_matching_unpost(&mailbox->matching, &receive->match);
+    receive->posted = false;
+    receive->cancelled = true;
+    receive->source = WEFT_ANY_SOURCE;
+    receive->tag = WEFT_ANY_TAG;
+    receive->got_bytes = 0;
+    complete(mailbox, receive);
+}
+
+intra_parcel *intra_mail_find(intra_mailbox *mailbox, int32_t source, int32_t tag) {
+    if (!mailbox->matching.unexpected_count)
+        return NULL;
+    return parcel_of(intra_matching_find(&mailbox->matching, source, tag));
+}
+
+void intra_mail_take(intra_mailbox *mailbox, intra_parcel *parcel) {
+    intra_matching_remove(&mailbox->matching, &parcel->match);
+}
+
+/*
+ * Progress.
+ */
+
+static const void *payload_of(const intra_lane *lane, const intra_mail_line *line) {
+    if (line->kind == INTRA_MAIL_LINE)
+        return line->payload;
+    uint64_t eaten = atomic_load_explicit(&lane->eaten, memory_order_relaxed);
+    return &lane->ring[intra_ring_begin(eaten, line->bytes) % INTRA_LANE_RING];
+}
+
+/* The line, and its part of the ring, may be written again. */
+static void took(intra_lane *lane, const intra_mail_line *line, uint64_t taken) {
+    if (line->kind == INTRA_MAIL_RING) {
+        uint64_t eaten = atomic_load_explicit(&lane->eaten, memory_order_relaxed);
+        /* Release: pairs with find_ring. */
+        atomic_store_explicit(&lane->eaten, intra_ring_end(intra_ring_begin(eaten, line->bytes), line->bytes),
+                              memory_order_release);
+    }
+    /* Release: pairs with next_line. */
+    atomic_store_explicit(&lane->taken, taken, memory_order_release);
+}
+
+/* Puts a message of a lane aside until it is received; false without memory. */
+static bool keep_line(intra_mailbox *mailbox, intra_lane *lane, const intra_mail_line *line) {
+    intra_parcel *parcel = &line->send->parcel;
+    if (line->kind != INTRA_MAIL_OFFER) {
+        parcel = intra_parcel_make(lane->source, line->tag, line->bytes);
+        if (!parcel)
+            return false;
+        charge(mailbox, parcel);
+        memcpy(parcel->payload, payload_of(lane, line), line->bytes);
+    }
+    intra_matching_keep(&mailbox->matching, &parcel->match);
+    return true;
+}
+
+/* Takes lines until `end` of them have been taken in all, or none is there. */
+static unsigned take_lane(intra_mailbox *mailbox, intra_lane *lane, uint64_t end) {
+    uint64_t taken = atomic_load_explicit(&lane->taken, memory_order_relaxed);
+    unsigned events = 0;
+    for (; taken < end; events++) {
+        intra_mail_line *line = &lane->lines[taken % INTRA_LANE_LINES];
+        /* Acquire: pairs with send_line. */
+        if (atomic_load_explicit(&line->stamp, memory_order_acquire) != taken + 1)
+            break;
+        if (events) /* more than one is on its way: get the lines of the next */
+            __builtin_prefetch(&lane->lines[(taken + AHEAD) % INTRA_LANE_LINES]);
+        intra_receive *receive = receive_of(intra_matching_arrive(&mailbox->matching, lane->source, line->tag));
+        if (!receive) {
+            if (!keep_line(mailbox, lane, line))
+                break; /* it stays in its line until there is memory */
+        } else {
+            met(receive, lane->source, line->tag, line->bytes);
+            if (line->kind == INTRA_MAIL_OFFER)
+                receive_offer(mailbox, receive, line->send);
+            else
+                receive_copy(mailbox, receive, payload_of(lane, line));
+        }
+        took(lane, line, ++taken);
+    }
+    return events;
+}
+
+/* A message from the list; those of its sender that are in the lane come first. */
+static void take_parcel(intra_mailbox *mailbox, intra_parcel *parcel) {
+    intra_lane *lane = parcel->lane;
+    intra_receive *receive =
+        receive_of(intra_matching_arrive(&mailbox->matching, parcel->match.source, parcel->match.tag));
+    if (receive)
+        intra_mail_serve(mailbox, receive, parcel);
+    else
+        intra_matching_keep(&mailbox->matching, &parcel->match);
+    if (lane) {
+        uint64_t fetched = atomic_load_explicit(&lane->fetched, memory_order_relaxed);
+        /* Release: pairs with in_order(): the sender may use the lane again when all are. */
+        atomic_store_explicit(&lane->fetched, fetched + 1, memory_order_release);
+    }
+}
+
+static void stop_helping(intra_mailbox *mailbox, intra_send *send) {
+    intra_send **link = &mailbox->helping;
+    while (*link && *link != send)
+        link = &(*link)->next_helping;
+    if (*link)
+        *link = send->next_helping;
+    send->helps = false;
+}
+
+static intra_send *send_of(intra_mail *mail, size_t offset) {
+    return (intra_send *)(void *)((char *)mail - offset);
+}
+
+static void take_mail(intra_mailbox *mailbox, intra_mail *mail) {
+    intra_send *send;
+    switch (mail->kind) {
+    case INTRA_PARCEL:
+        take_parcel(mailbox, (intra_parcel *)(void *)mail);
+        break;
+    case INTRA_SEND_BEGUN:
+        send = send_of(mail, offsetof(intra_send, begun));
+        send->helps = true;
+        send->next_helping = mailbox->helping;
+        mailbox->helping = send;
+        break;
+    case INTRA_SEND_ENDED:
+        send = send_of(mail, offsetof(intra_send, ended));
+        if (send->helps)
+            stop_helping(mailbox, send);
+        send->done = true;
+        mailbox->completions++;
+        break;
+    case INTRA_RECEIVE_ENDED:
+        complete(mailbox, (intra_receive *)(void *)mail);
+        break;
+    }
+}
+
+/* All that is in the list; what must wait for a line that finds no memory now goes back. */
+static unsigned take_all_mail(intra_mailbox *mailbox) {
+    unsigned events = 0;
+    for (intra_mail *mail = mailbox->held ? mailbox->held : take_list(mailbox); mail; events++) {
+        intra_parcel *parcel = (intra_parcel *)(void *)mail;
+        if (mail->kind == INTRA_PARCEL && parcel->lane) {
+            take_lane(mailbox, parcel->lane, parcel->after);
+            if (atomic_load_explicit(&parcel->lane->taken, memory_order_relaxed) < parcel->after)
+                break;
+        }
+        intra_mail *next = mail->next; /* who takes it may free it */
+        take_mail(mailbox, mail);
+        mailbox->held = mail = next;
+    }
+    return events;
+}
+
+/* A chunk of the oldest copy that has one left; copies that are done are over. */
+static unsigned copy_some(intra_mailbox *mailbox) {
+    unsigned events = 0;
+    for (intra_receive **link = &mailbox->copying; *link && !events;) {
+        intra_receive *receive = *link;
+        events += intra_handover_copy(&receive->from->handover);
+        if (!intra_handover_done(&receive->from->handover)) {
+            link = &receive->next_copying;
+            continue;
+        }
+        *link = receive->next_copying;
+        end_send(receive->from);
+        complete(mailbox, receive);
+        events++;
+    }
+    for (intra_send *send = mailbox->helping; send && !events;) {
+        intra_send *next = send->next_helping;
+        if (intra_handover_copy(&send->handover))
+            events++;
+        else
+            stop_helping(mailbox, send);
+        send = next;
+    }
+    return events;
+}
+
+unsigned intra_mail_progress(intra_mailbox *mailbox) {
+    unsigned events = 0;
+    int lanes = atomic_load_explicit(&mailbox->lane_count, memory_order_relaxed);
+    for (int i = 0; i < lanes && i < INTRA_LANES; i++) {
+        /* Acquire: pairs with make_lane. */
+        intra_lane *lane = atomic_load_explicit(&mailbox->lanes[i], memory_order_acquire);
+        if (lane)
+            events +=
+                take_lane(mailbox, lane, atomic_load_explicit(&lane->taken, memory_order_relaxed) + INTRA_LANE_LINES);
+    }
+    if (mailbox->held || atomic_load_explicit(&mailbox->list, memory_order_relaxed))
+        events += take_all_mail(mailbox);
+    if (mailbox->copying || mailbox->helping)
+        events += copy_some(mailbox);
+    return events;
+}
+
+static void discard(intra_mailbox *mailbox, intra_parcel *parcel) {
+    if (parcel->foreign)
+        mailbox->drop(mailbox->argument, parcel);
+    else
+        intra_parcel_free(mailbox, parcel);
+}
+
+void intra_mailbox_free(intra_mailbox *mailbox) {
+    while (intra_mail_progress(mailbox))
+        continue;
+    for (intra_parcel *parcel; (parcel = intra_mail_find(mailbox, WEFT_ANY_SOURCE, WEFT_ANY_TAG));) {
+        intra_mail_take(mailbox, parcel);
+        discard(mailbox, parcel);
+    }
+    intra_matching_free(&mailbox->matching);
+    for (int i = 0; i < INTRA_LANES; i++)
+        free(atomic_load_explicit(&mailbox->lanes[i], memory_order_relaxed));
+    free(mailbox->ways);
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Random programs of messages, within one process and over several in one, of which ThreadSanitizer sees all.
+#include "messages_series.h"
+#include "sim_worlds.h"
+
+namespace {
+
+// WEFT_EAGER_LIMIT and WEFT_UNEXPECTED_LIMIT: all is offered; both ways at sizes that are common here; no room for copies; the usual.
+struct Limits {
+    int eager, unexpected;
+};
+constexpr Limits limits[] = {{0, 1 << 20}, {40, 1 << 20}, {4096, 1500}, {8192, 1 << 20}};
+
+const std::vector<int> shapes[] = {{1}, {2}, {3}, {5}, {8}, {1, 1}, {2, 2}, {1, 3, 2}, {1, 1, 1, 1}, {4, 1}};
+
+using Parameter = std::tuple<size_t, weft_thread_level, size_t>; // shape, level, limits
+
+class Messages : public ::testing::TestWithParam<Parameter> {};
+
+std::string name_of(const ::testing::TestParamInfo<Parameter> &info) {
+    std::string name;
+    for (int threads : shapes[std::get<0>(info.param)])
+        name += (name.empty() ? "" : "And") + std::to_string(threads);
+    name += std::get<1>(info.param) == WEFT_THREAD_FUNNELED ? "Funneled" : "Serialized";
+    const Limits &limit = limits[std::get<2>(info.param)];
+    return name + "Eager" + std::to_string(limit.eager) + "Of" + std::to_string(limit.unexpected);
+}
+
+} // namespace
+
+TEST_P(Messages, RandomPrograms) {
+    auto [shape, level, limit] = GetParam();
+    JobShape job{shapes[shape], level};
+    job.eager_limit = limits[limit].eager;
+    job.unexpected_limit = limits[limit].unexpected;
+    job.policy = limit % 2 ? WEFT_WAIT_BLOCK : WEFT_WAIT_AUTO;
+    SimWorlds worlds(job);
+    uint64_t number = shape * 8 + (level == WEFT_THREAD_FUNNELED ? 4 : 0) + limit;
+    messages::Series series(number * 100000 + 1, 25, true);
+    worlds.run([&](weft_comm *comm) { series.run(comm); });
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Messages,
+                         ::testing::Combine(::testing::Range(size_t{0}, std::size(shapes)),
+                                            ::testing::Values(WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED),
+                                            ::testing::Range(size_t{0}, std::size(limits))),
+                         name_of);
+
+// The process communicators' own messages.
+TEST(ProcessMessages, RandomPrograms) {
+    for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED})
+        for (int processes : {1, 2, 3, 5}) {
+            JobShape job{std::vector<int>(size_t(processes), 1), level};
+            SimWorlds worlds(job);
+            messages::Series series(90000000 + uint64_t(processes) * 100000 + uint64_t(level), 50, true);
+            worlds.run_processes([&](int, hier_world *world) { series.run(world->process_comm); });
+        }
+}
