@@ -110,7 +110,7 @@ function read_limit(    key) {
         read_limit()
         next
     }
-    who = part == "nonblocking" ? field("mode") : library
+    who = part == "nonblocking" ? field("mode") : part == "messages" && library == "weft" ? "weft " field("level") : library
     key = part SUBSEP operation SUBSEP bytes
     note(key)
     if (part == "overlap") {
@@ -158,6 +158,47 @@ function overlap_line(operation, bytes, key,    i, library) {
     printf "\n"
 }
 
+# The faster MPI of each round.
+function find_best(key,    round) {
+    for (round = 1; round <= rounds; round++) {
+        if (("openmpi", key, round) in med)
+            med["best", key, round] = med["openmpi", key, round]
+        if (("mpich", key, round) in med && !(("best", key, round) in med && med["best", key, round] < med["mpich", key, round]))
+            med["best", key, round] = med["mpich", key, round]
+    }
+}
+
+# What a message is held against: the flag latency when it is small, else one thread's memcpy; packing: memcpy in the same run.
+function find_limit(operation, bytes, key,    round, same) {
+    same = "messages" SUBSEP "memcpy" SUBSEP bytes
+    for (round = 1; round <= rounds; round++)
+        if (operation ~ /pack:/) {
+            if (("weft thread", same, round) in med)
+                med["limit", key, round] = med["weft thread", same, round]
+        } else if (bytes >= 4096 && (operation == "pingpong" || operation == "stream")) {
+            if (("limit:memcpy1", bytes, round) in med)
+                med["limit", key, round] = med["limit:memcpy1", bytes, round]
+        } else if (bytes < 4096 && operation == "pingpong" && ("limits", operation, round) in latency)
+            med["limit", key, round] = latency["limits", operation, round]
+}
+
+function messages_line(operation, bytes, key,    small, large, rate, of_weft) {
+    of_weft = operation != "memcpy"
+    small = operation == "pingpong" && bytes <= 8
+    large = operation == "pingpong" && bytes >= 1048576
+    rate = operation == "message-rate" && bytes <= 8
+    bytes += 0
+    find_best(key)
+    find_limit(operation, bytes, key)
+    printf "%-20s %8d %7s %18s %18s %18s %20s %20s %15s %13s %13s %13s\n", operation, bytes, median_cell(med, "limit", key),
+        time_cell("weft thread", key), time_cell("weft process", key), time_cell("ucx", key), time_cell("openmpi", key),
+        time_cell("mpich", key),
+        marked_cell("limit", "weft thread", key, small ? 0.5 : large ? 1.4 : operation == "pack:vector" ? 0.7 : 0, 1e9),
+        marked_cell("best", "weft thread", key, small ? 2 : large ? 1.8 : rate ? 4 : of_weft, 1e9),
+        marked_cell("weft process", "ucx", key, 0, operation != "pingpong" ? 1e9 : bytes >= 65536 ? 1.05 : 1.25),
+        marked_cell("best", "weft process", key, of_weft, 1e9)
+}
+
 function head(part,    i) {
     if (part == "thread") {
         printf "2 threads of one process (weft) against 2 processes (MPI); us: median over rounds [least]\n"
@@ -174,6 +215,13 @@ function head(part,    i) {
         printf "weft, 2 processes, process level, samples in turn; ratios to blocking; !: more than 3 %% above\n"
         printf "%-20s %8s %20s %20s %20s %12s %12s\n", "operation", "bytes", "blocking", "nonblocking", "persistent",
             "nonblocking", "persistent"
+    } else if (part == "messages") {
+        printf "Messages between 2 threads or 2 processes (weft), 2 processes (UCX, MPI); us a message; MPI: the faster one; limit: L\n"
+        printf "below 4 KiB, memcpy by one thread from there on, memcpy in the same run for packing; !: limit/threads of pingpong below\n"
+        printf "0.5 at 8 bytes or 1.4 from 1 MiB on, of pack:vector below 0.7; MPI/threads below 1, of pingpong 2 at 8 bytes and 1.8\n"
+        printf "from 1 MiB on, of message-rate 4; processes/UCX of pingpong above 1.25, from 64 KiB on 1.05; MPI/processes below 1\n"
+        printf "%-20s %8s %7s %18s %18s %18s %20s %20s %15s %13s %13s %13s\n", "operation", "bytes", "limit", "threads",
+            "processes", "UCX", "Open MPI", "MPICH", "limit/threads", "MPI/threads", "processes/UCX", "MPI/processes"
     } else {
         printf "Overlap, 2 processes, process level: blocking us, exposed us, hidden %%, start + tests + wait in %% of blocking"
         printf " (weft-bench --help)\n%-20s %8s", "operation", "bytes"
@@ -199,6 +247,8 @@ function table(part,    i, split_key) {
             yield_line(split_key[2], split_key[3], keys[i])
         else if (part == "nonblocking")
             nonblocking_line(split_key[2], split_key[3], keys[i])
+        else if (part == "messages")
+            messages_line(split_key[2], split_key[3], keys[i])
         else
             overlap_line(split_key[2], split_key[3], keys[i])
     }
@@ -221,6 +271,8 @@ END {
         printf ", Open MPI %s", versions["openmpi"]
     if ("mpich" in versions)
         printf ", MPICH %s", versions["mpich"]
+    if ("ucx" in versions)
+        printf ", UCX %s", versions["ucx"]
     printf "; %d rounds; L: one-way flag latency between two threads; a ratio is the median of each round's ratio\n\n", rounds
     table("thread")
     limits_table()
@@ -228,4 +280,5 @@ END {
     table("yield")
     table("nonblocking")
     table("overlap")
+    table("messages")
 }

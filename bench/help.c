@@ -18,6 +18,8 @@ static const char help_text[] =
     "                       up to whole ones\n"
     "                       reduce_scatter, reduce_scatter_block: the whole vector, of equal blocks\n"
     "                       of doubles, one for each rank\n"
+    "                       pingpong, stream ...: a message; of message-rate the default is 8..1K;\n"
+    "                       of datatypes rounded up to whole blocks of 64 bytes\n"
     "                       Those ending in v or w are called with equal counts, packed.\n"
     "  --format table|json  json: one object a line\n"
     "  --check              before a row is timed, verify every byte of the results of its size, of\n"
@@ -33,7 +35,7 @@ static const char help_text[] =
     "                       compare them\n"
     "  --overlap            how much of the operation computation hides, see below; nonblocking, or\n"
     "                       with --persistent\n"
-    "  --tests N            of --overlap: tests during the computation; default: one every 10 us, from\n"
+    "  --tests N            of overlap and --overlap: tests during the computation; default: one every 10 us, from\n"
     "                       4 to 100\n"
     "  --help\n"
     "\n"
@@ -48,7 +50,20 @@ static const char help_text[] =
     "and a wait; all ranks begin each of them together. Times are medians over the samples, of the\n"
     "slowest rank: blocking, compute, total (of the third), exposed (total - compute, of the rank where\n"
     "it is largest), calls (the part of total that is spent in start, tests and wait).\n"
-    "hidden % = 100 (1 - exposed / blocking), kept within 0 and 100; calls % = 100 calls / blocking.\n";
+    "hidden % = 100 (1 - exposed / blocking), kept within 0 and 100; calls % = 100 calls / blocking.\n"
+    "\n"
+    "Messages go between two ranks, of multi-pair between the ranks of all pairs; times are those of\n"
+    "one message, MB/s (10^6 bytes) and messages/s of all pairs together, by the median. After the OSU\n"
+    "micro-benchmarks (Liu et al., SC03):\n"
+    "  pingpong      half of a round trip of blocking calls\n"
+    "  stream        64 sends started, as many receives, all from and into one buffer, waited for\n"
+    "                together; a short message answers. In one direction, the answer's time included\n"
+    "  message-rate  the same for small messages\n"
+    "  multi-pair    the same by all pairs at once\n"
+    "  overlap       as above: blocking is a sendrecv of both ranks with each other, and what is hidden\n"
+    "                the send and the receive that they start instead\n"
+    "  datatypes     a vector of doubles, in blocks of 64 bytes 128 apart: packed and unpacked by one\n"
+    "                rank, beside memcpy of as many bytes; its ping-pong, beside that of contiguous bytes\n";
 
 static const char limits_text[] =
     "\n"
@@ -60,10 +75,10 @@ static const char limits_text[] =
     "with the values beside the flags, and the faster of the two counts).\n";
 /* clang-format on */
 
-/* Their names, of all or of those that threads have, in lines. */
-static void print_operations(bool threads) {
+/* The names from `first` to before `end`, of all or of those that threads have, in lines. */
+static void print_operations(int first, int end, bool threads) {
     int column = 0;
-    for (int i = 0; i < BENCH_COLLECTIVES; i++) {
+    for (int i = first; i < end; i++) {
         const char *name = bench_operation_name((enum bench_operation)i);
         if (threads && !bench_has((enum bench_operation)i, BENCH_THREADS))
             continue;
@@ -84,12 +99,19 @@ void bench_print_help(const char *program, bool peer) {
                "Run it under a launcher: weftrun -n PROCESSES -t THREADS %s allreduce. Threads come from OpenMP.\n",
                program, program, program);
     printf("\nOPERATION is one of\n");
-    print_operations(false);
+    print_operations(0, BENCH_COLLECTIVES, false);
     if (!peer) {
         printf("and between threads so far, with blocking calls, one of\n");
-        print_operations(true);
+        print_operations(0, BENCH_COLLECTIVES, true);
+    }
+    printf("or of the messages (of these no --nonblocking, --persistent, --overlap)\n");
+    print_operations(BENCH_PINGPONG, BENCH_OPERATIONS, false);
+    if (!peer) {
         printf("\n  --level LEVEL        thread (default): every thread is a rank; process: every process is one, and\n"
-               "                       threads have no part\n");
+               "                       threads have no part\n"
+               "  --pair KIND          of messages. same-node: the threads 2k and 2k + 1 of a process (default if\n"
+               "                       there are two); other-node: threads of one number of the processes 2k\n"
+               "                       and 2k + 1\n");
     } else {
         printf("\n");
     }

@@ -19,7 +19,7 @@ typedef struct bench_library {
     /**
      * Called before the first call of an operation, mode, root and block, and after the last: counts, and the request of
      * a persistent operation. Collective. Prepared at once are at most one call a mode, all of the same operation, root
-     * and block.
+     * and block. Of messages one call is prepared for all of its operation, block and pair.
      */
     void (*prepare)(void *rank, const bench_call *call);
     void (*release)(void *rank, const bench_call *call);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The table of the collectives, and the sizes that follow from it. */
+/* The table of the operations, and the sizes that follow from it. */
 #include "operations.h"
 
 #include <string.h>
@@ -10,6 +10,7 @@
 #define SPREADS  (BENCH_ROOTED | BENCH_ONE_WAY)
 #define COLLECTS (BENCH_ROOTED | BENCH_TO_ROOT | BENCH_ONE_WAY)
 #define THREADS  BENCH_THREADS
+#define PAIRS    (BENCH_PAIRS | BENCH_THREADS)
 
 static const bench_shape shapes[] = {
     [BENCH_BARRIER] = {"barrier", NOTHING, NOTHING, THREADS},
@@ -30,6 +31,12 @@ static const bench_shape shapes[] = {
     [BENCH_SCAN] = {"scan", BLOCK, BLOCK, BENCH_ONE_WAY | BENCH_REDUCES},
     [BENCH_EXSCAN] = {"exscan", BLOCK, BLOCK, BENCH_ONE_WAY | BENCH_REDUCES},
     [BENCH_LIMITS] = {"limits", NOTHING, NOTHING, THREADS},
+    [BENCH_PINGPONG] = {"pingpong", BLOCK, BLOCK, PAIRS},
+    [BENCH_STREAM] = {"stream", BLOCK, BLOCK, PAIRS},
+    [BENCH_MESSAGE_RATE] = {"message-rate", BLOCK, BLOCK, PAIRS},
+    [BENCH_MULTI_PAIR] = {"multi-pair", BLOCK, BLOCK, PAIRS},
+    [BENCH_OVERLAP] = {"overlap", BLOCK, BLOCK, PAIRS},
+    [BENCH_DATATYPES] = {"datatypes", BLOCK, BLOCK, PAIRS | BENCH_STRIDED},
 };
 
 const bench_shape *bench_shape_of(enum bench_operation operation) {
@@ -45,7 +52,7 @@ const char *bench_operation_name(enum bench_operation operation) {
 }
 
 int bench_operation_of(const char *name) {
-    for (int operation = 0; operation <= BENCH_LIMITS; operation++)
+    for (int operation = 0; operation < BENCH_OPERATIONS; operation++)
         if (strcmp(name, shapes[operation].name) == 0)
             return operation;
     return -1;
@@ -56,8 +63,14 @@ const char *bench_mode_name(enum bench_mode mode) {
     return names[mode];
 }
 
+int bench_messages_of(enum bench_motion motion) {
+    return motion == BENCH_ROUND_TRIP ? 2 : motion == BENCH_ONE_WINDOW ? BENCH_WINDOW : 1;
+}
+
 size_t bench_unit_bytes(enum bench_operation operation) {
-    return bench_has(operation, BENCH_REDUCES) ? sizeof(double) : 1;
+    return bench_has(operation, BENCH_REDUCES)   ? sizeof(double)
+           : bench_has(operation, BENCH_STRIDED) ? BENCH_STRIDED_BYTES
+                                                 : 1;
 }
 
 size_t bench_block_bytes(enum bench_operation operation, size_t bytes, int size) {

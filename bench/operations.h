@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * The collectives that are measured, and what they have in common: a table instead of a case for each. Sizes, buffers
- * and the check follow from it; only the calls themselves are written out, once for each library.
+ * The collectives and the kinds of messages that are measured, and what they have in common: a table instead of a case for
+ * each. Sizes, buffers and the check follow from it; only the calls themselves are written out, once for each library.
  */
 #ifndef BENCH_OPERATIONS_H
 #define BENCH_OPERATIONS_H
+
+#include "pairs.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,7 +34,14 @@ enum bench_operation {
     BENCH_SCAN,
     BENCH_EXSCAN,
     BENCH_LIMITS, /* weft-bench only; no collective */
-    BENCH_COLLECTIVES = BENCH_LIMITS
+    BENCH_COLLECTIVES = BENCH_LIMITS,
+    BENCH_PINGPONG, /* from here on: messages between two ranks */
+    BENCH_STREAM,
+    BENCH_MESSAGE_RATE,
+    BENCH_MULTI_PAIR,
+    BENCH_OVERLAP,
+    BENCH_DATATYPES,
+    BENCH_OPERATIONS
 };
 
 /** How an operation is called. */
@@ -53,6 +62,23 @@ enum bench_trait {
     BENCH_ONE_WAY = 8,  /* some ranks only send: without a barrier behind each call they would run ahead */
     BENCH_WHOLE = 16,   /* --bytes says how long the whole send buffer is, not one block */
     BENCH_THREADS = 32, /* exists for ranks that are threads */
+    BENCH_PAIRS = 64,   /* messages between the ranks of a pair */
+    BENCH_STRIDED = 128 /* whole blocks of BENCH_STRIDED_BYTES */
+};
+
+#define BENCH_STRIDED_BYTES 64  /* a block of a vector of doubles … */
+#define BENCH_STRIDE_BYTES  128 /* … and from the beginning of one to that of the next */
+#define BENCH_WINDOW        64  /* messages under way at once */
+#define BENCH_ANSWER_BYTES  4   /* of the message that answers a window */
+
+/** What the two ranks of a pair do in a call. The first three are messages, the others what the first rank does alone. */
+enum bench_motion {
+    BENCH_ROUND_TRIP, /* the first sends and then receives; the second receives and then sends */
+    BENCH_ONE_WINDOW, /* the first starts BENCH_WINDOW sends, the second as many receives; the second answers the last */
+    BENCH_EXCHANGE,   /* both send and receive */
+    BENCH_COPY,       /* memcpy from `send` to `recv` */
+    BENCH_PACK,       /* from a vector in `send` to `recv` */
+    BENCH_UNPACK      /* from `send` to a vector in `recv` */
 };
 
 typedef struct bench_shape {
@@ -70,6 +96,9 @@ typedef struct bench_call {
     bool then_barrier; /* a barrier follows in the same call */
     void *send;
     void *recv;
+    bench_pair pair; /* of messages, as the two below */
+    enum bench_motion motion;
+    bool vector; /* the messages are a vector of doubles in memory, at both ends */
 } bench_call;
 
 /** Static. Of BENCH_LIMITS it has a name only. */
@@ -80,11 +109,14 @@ bool bench_has(enum bench_operation operation, enum bench_trait trait);
 /** "bcast" and so on. */
 const char *bench_operation_name(enum bench_operation operation);
 
-/** BENCH_COLLECTIVES or BENCH_LIMITS by its name; -1: there is none. */
+/** An operation by its name, BENCH_LIMITS too; -1: there is none. */
 int bench_operation_of(const char *name);
 
 /** "blocking", "nonblocking", "persistent". */
 const char *bench_mode_name(enum bench_mode mode);
+
+/** The messages that a rank's time for one call is divided by. */
+int bench_messages_of(enum bench_motion motion);
 
 /** What a block is made of, in bytes. */
 size_t bench_unit_bytes(enum bench_operation operation);

@@ -108,6 +108,11 @@ static int parse_option(const char *program, int letter, const char *value, benc
         if (!parse_word(value, "thread", "process", &options->process_level))
             return wrong(program, "--level takes thread or process", value);
         return 0;
+    case 'p':
+        if (!parse_word(value, "same-node", "other-node", &second))
+            return wrong(program, "--pair takes same-node or other-node", value);
+        options->pairs = second ? BENCH_OTHER_NODE : BENCH_SAME_NODE;
+        return 0;
     case 'b':
         options->size_count = bench_parse_sizes(value, options->sizes);
         return options->size_count > 0 ? 0 : wrong(program, "--bytes takes sizes as in 8, 64K or 8..4M", value);
@@ -151,7 +156,7 @@ static const struct option long_options[] = {{"bytes", 1, 0, 'b'},
                                              {"help", 0, 0, 'h'},
                                              {0, 0, 0, 0}};
 
-static const struct option long_options_of_weft[] = {{"level", 1, 0, 'l'}, {"threads", 1, 0, 't'}};
+static const struct option long_options_of_weft[] = {{"level", 1, 0, 'l'}, {"pair", 1, 0, 'p'}, {"threads", 1, 0, 't'}};
 
 /* What a peer has, and for weft-bench more; behind them the end. */
 static void fill_long_options(bool peer, struct option *options) {
@@ -160,10 +165,20 @@ static void fill_long_options(bool peer, struct option *options) {
     memcpy(options + more, long_options, sizeof long_options);
 }
 
+static int check_messages(const char *program, const bench_options *options) {
+    if (!bench_has(options->operation, BENCH_PAIRS))
+        return options->pairs ? wrong(program, "--pair is for messages", NULL) : 0;
+    if (options->modes || options->overlap)
+        return wrong(program, "--blocking, --nonblocking, --persistent and --overlap are for collectives", NULL);
+    if (options->process_level && options->pairs == BENCH_SAME_NODE)
+        return wrong(program, "at process level a node has one rank: --pair same-node is for threads", NULL);
+    return 0;
+}
+
 static int check_together(const char *program, bool level, const bench_options *options) {
     bool limits = options->operation == BENCH_LIMITS,
          more = options->modes & ~(1u << BENCH_BLOCKING) || options->overlap;
-    if (limits && (level || options->check || options->modes || options->overlap))
+    if (limits && (level || options->pairs || options->check || options->modes || options->overlap))
         return wrong(program, "limits has only --threads, --bytes, --format and --repeats", NULL);
     if (!limits && options->threads)
         return wrong(program, "--threads is for limits; elsewhere the launcher sets the threads", NULL);
@@ -180,9 +195,9 @@ static int check_together(const char *program, bool level, const bench_options *
                      "--overlap compares with the blocking call by itself; it goes with --nonblocking and "
                      "--persistent",
                      NULL);
-    if (options->tests && !options->overlap)
-        return wrong(program, "--tests is for --overlap", NULL);
-    return 0;
+    if (options->tests && !options->overlap && options->operation != BENCH_OVERLAP)
+        return wrong(program, "--tests is for overlap and --overlap", NULL);
+    return check_messages(program, options);
 }
 
 static int parse_operation(const char *program, const char *name, bool peer, bench_options *options) {
@@ -215,6 +230,7 @@ int bench_parse(int argc, char **argv, bool peer, bench_options *options) {
     if (options->threads == 0)
         options->threads = 2;
     if (options->size_count == 0)
-        options->size_count = bench_parse_sizes("8..4M", options->sizes);
+        options->size_count =
+            bench_parse_sizes(options->operation == BENCH_MESSAGE_RATE ? "8..1K" : "8..4M", options->sizes);
     return 0;
 }

@@ -19,6 +19,7 @@ typedef struct bench_options {
     bool overlap;   /* of the modes that are not blocking */
     int tests;      /* of overlap; 0: by the time */
     bool process_level;
+    enum bench_pairs pairs; /* of messages */
     bool check;
     bool help;
     enum bench_format format;

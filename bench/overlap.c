@@ -21,7 +21,7 @@ typedef struct overlap_work {
 } overlap_work;
 
 /* Read before and written after each slice, so that the compiler neither leaves the work out nor does it elsewhere. */
-static volatile double value_of_work = 1;
+static _Thread_local volatile double value_of_work = 1;
 
 /* Each unit needs the one before it, so that they take the same time whatever surrounds them. */
 static void compute(size_t units) {

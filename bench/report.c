@@ -9,8 +9,9 @@
 
 static bool print_setting(const bench_setting *setting) {
     if (setting->format == BENCH_TABLE)
-        printf("# %s %s, %s level, processes %d, threads of each %d%s\n", setting->library, setting->version,
-               setting->level, setting->processes, setting->threads, setting->checked ? ", every result checked" : "");
+        printf("# %s %s, %s level, processes %d, threads of each %d%s%s%s\n", setting->library, setting->version,
+               setting->level, setting->processes, setting->threads, setting->pair ? ", pairs " : "",
+               setting->pair ? setting->pair : "", setting->checked ? ", every result checked" : "");
     return setting->format == BENCH_TABLE;
 }
 
@@ -18,6 +19,13 @@ void bench_report_head(const bench_setting *setting) {
     if (print_setting(setting))
         printf("# %-20s %-11s %12s %12s %12s %12s %12s\n", "operation", "mode", "bytes", "iterations", "min us",
                "median us", "p99 us");
+    fflush(stdout);
+}
+
+void bench_report_messages_head(const bench_setting *setting) {
+    if (print_setting(setting))
+        printf("# %-20s %-11s %12s %12s %12s %12s %12s %12s %12s\n", "operation", "mode", "bytes", "messages", "min us",
+               "median us", "p99 us", "MB/s", "messages/s");
     fflush(stdout);
 }
 
@@ -34,6 +42,8 @@ static void print_json_subject(const bench_setting *setting, const bench_subject
            "\"processes\": %d, \"threads\": %d, \"bytes\": %zu, \"check\": \"%s\"",
            setting->library, setting->version, subject->operation, bench_mode_name(subject->mode), setting->level,
            setting->processes, setting->threads, subject->bytes, setting->checked ? "passed" : "off");
+    if (setting->pair)
+        printf(", \"pair\": \"%s\"", setting->pair);
 }
 
 void bench_report_row(const bench_setting *setting, const bench_subject *subject, const bench_timing *timing) {
@@ -45,6 +55,24 @@ void bench_report_row(const bench_setting *setting, const bench_subject *subject
     } else {
         printf("  %-20s %-11s %12zu %12zu %12.3f %12.3f %12.3f\n", subject->operation, bench_mode_name(subject->mode),
                subject->bytes, iterations, timing->us.min, timing->us.median, timing->us.p99);
+    }
+    fflush(stdout);
+}
+
+void bench_report_messages(const bench_setting *setting, const bench_subject *subject, const bench_timing *timing,
+                           int pairs) {
+    size_t messages = timing->calls * timing->samples;
+    double per_us = timing->us.median > 0 ? pairs / timing->us.median : 0;
+    if (setting->format == BENCH_JSON) {
+        print_json_subject(setting, subject);
+        printf(", \"pairs\": %d, \"messages\": %zu, \"samples\": %zu, \"min_us\": %.4f, \"median_us\": %.4f, "
+               "\"p99_us\": %.4f, \"mb_per_s\": %.2f, \"messages_per_s\": %.0f}\n",
+               pairs, messages, timing->samples, timing->us.min, timing->us.median, timing->us.p99,
+               per_us * (double)subject->bytes, per_us * 1e6);
+    } else {
+        printf("  %-20s %-11s %12zu %12zu %12.3f %12.3f %12.3f %12.1f %12.0f\n", subject->operation,
+               bench_mode_name(subject->mode), subject->bytes, messages, timing->us.min, timing->us.median,
+               timing->us.p99, per_us * (double)subject->bytes, per_us * 1e6);
     }
     fflush(stdout);
 }

@@ -23,7 +23,8 @@ typedef struct bench_setting {
     int processes;
     int threads; /**< of a process */
     enum bench_format format;
-    bool checked; /**< a row is printed only after its check has passed */
+    bool checked;     /**< a row is printed only after its check has passed */
+    const char *pair; /**< of messages: "same-node" or "other-node"; else NULL */
 } bench_setting;
 
 /** What a row is about. */
@@ -35,10 +36,14 @@ typedef struct bench_subject {
 
 /** The table's head; nothing for JSON. */
 void bench_report_head(const bench_setting *setting);
+void bench_report_messages_head(const bench_setting *setting);
 void bench_report_overlap_head(const bench_setting *setting);
 
 /** A row, flushed. */
 void bench_report_row(const bench_setting *setting, const bench_subject *subject, const bench_timing *timing);
+/** A row of messages: `timing` is that of one message of each of `pairs` pairs; MB/s and messages/s are of all, by the median. */
+void bench_report_messages(const bench_setting *setting, const bench_subject *subject, const bench_timing *timing,
+                           int pairs);
 void bench_report_overlap(const bench_setting *setting, const bench_subject *subject,
                           const bench_overlap_timing *timing);
 

@@ -8,7 +8,9 @@
 #     process      2 processes each, every collective
 #     yield        P processes each (default: 2 for each core, at least 4) on all cores, all of which yield while they wait
 #     nonblocking  weft, 2 processes: blocking, nonblocking and persistent calls of every collective, in turn in one run
-#     overlap      2 processes each: how much of a nonblocking collective computation hides
+#     overlap      2 processes each: how much of a nonblocking collective, and of a message each way, computation hides
+#     messages     between two ranks: 2 threads of a process and 2 processes (weft) against 2 processes of the MPIs, bare UCX,
+#                  memcpy and the flag latency
 #
 # The programs take turns, operation by operation, R rounds over: what else the machine does then hits all of them, and a ratio
 # is always one of two times of the same round. --quick: one round, few samples, and the collectives without their relatives
@@ -17,8 +19,8 @@
 set -euo pipefail
 
 usage() {
-    echo "usage: bench/run.sh BUILD_FOLDER [--part thread|process|yield|nonblocking|overlap]... [--quick] [--rounds R]" >&2
-    echo "                    [--processes P]" >&2
+    echo "usage: bench/run.sh BUILD_FOLDER [--part thread|process|yield|nonblocking|overlap|messages]... [--quick]" >&2
+    echo "                    [--rounds R] [--processes P]" >&2
     exit 2
 }
 
@@ -49,7 +51,7 @@ for number in "$rounds" "$processes"; do
     case $number in '' | *[!0-9]* | 0) usage ;; esac
 done
 for part in $parts; do
-    case $part in thread | process | yield | nonblocking | overlap) ;; *) usage ;; esac
+    case $part in thread | process | yield | nonblocking | overlap | messages) ;; *) usage ;; esac
 done
 [ -n "$build" ] || usage
 if [ ! -x "$build/bin/weft-bench" ] || [ ! -x "$build/bin/weftrun" ]; then
@@ -65,7 +67,8 @@ failures=0
 of_threads="barrier allreduce bcast reduce allgather alltoall"
 of_processes="barrier bcast scatter scatterv gather gatherv allgather allgatherv alltoall alltoallv alltoallw reduce allreduce
     reduce_scatter reduce_scatter_block scan exscan"
-overlapped="bcast allreduce allgather alltoall"
+overlapped="bcast allreduce allgather alltoall overlap"
+of_messages="pingpong stream message-rate datatypes"
 if [ "$quick" = 1 ]; then # without the relatives of others
     of_processes="barrier bcast scatter gather allgather alltoall reduce allreduce reduce_scatter scan"
 fi
@@ -150,21 +153,39 @@ part_nonblocking() {
 }
 
 part_overlap() {
-    weft 2 200 --bytes 32K,1M --overlap
-    peers 200 --bytes 32K,1M --overlap
+    local of_collectives=(--overlap)
+    [ "$operation" != overlap ] || of_collectives=()
+    weft 2 200 --bytes 32K,1M "${of_collectives[@]}"
+    peers 200 --bytes 32K,1M "${of_collectives[@]}"
+}
+
+part_messages() {
+    local sizes=8,1K,64K,1M,4M
+    case $operation in
+        message-rate) sizes=8,64 ;;
+        datatypes) sizes=4K,64K,1M ;;
+        *) measure limits 0 "$bin/weft-bench" limits --bytes "$sizes" ;;
+    esac
+    measure "weft, thread level" 0 "$bin/weftrun" -n 1 -t 2 "$bin/weft-bench" "$operation" --pair same-node --bytes "$sizes"
+    weft 2 0 --bytes "$sizes"
+    if [ "$operation" != datatypes ] && [ -x "$bin/peer-ucx" ]; then
+        measure UCX 0 "$bin/peer-ucx" "$operation" --bytes "$sizes"
+    fi
+    peers 0 --bytes "$sizes"
 }
 
 operations_of() {
     case $1 in
         thread) echo "$of_threads" ;;
         overlap) echo "$overlapped" ;;
+        messages) echo "$of_messages" ;;
         *) echo "$of_processes" ;;
     esac
 }
 
 : >"$rows"
 for ((round = 1; round <= rounds; round++)); do
-    for part in ${parts:-thread process yield nonblocking overlap}; do
+    for part in ${parts:-thread process yield nonblocking overlap messages}; do
         for operation in $(operations_of "$part"); do
             if [ -t 2 ]; then printf '\rround %d of %d: %-12s %-22s' "$round" "$rounds" "$part" "$operation" >&2; fi
             "part_$part"

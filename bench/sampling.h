@@ -20,7 +20,7 @@ extern "C" {
 #define BENCH_LEAST_SAMPLES 10       /* … but there are this many at least */
 #define BENCH_MOST_SAMPLES  1000
 #define BENCH_MOST_CALLS    (1u << 20) /* of a batch */
-#define BENCH_MOST_TURNS    4
+#define BENCH_MOST_TURNS    5
 
 /** What the sampling knows of the library, or the hand-written loop, that it times. Each function ends the program with
  * a message when it fails. `rank` is the caller's own state. */

@@ -3,6 +3,7 @@
 #include "sweep.h"
 #include "check.h"
 #include "check_calls.h"
+#include "messages.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,8 +11,7 @@
 
 #define BUFFER_ALIGNMENT 4096
 
-/* Page by page written, so that no row pays for page faults. */
-static void *new_buffer(size_t bytes) {
+void *bench_new_buffer(size_t bytes) {
     void *buffer = NULL;
     if (posix_memalign(&buffer, BUFFER_ALIGNMENT, bytes))
         bench_fail("no memory for a buffer of %zu bytes", bytes);
@@ -27,8 +27,8 @@ static void allocate(bench_call *call, const bench_options *options, int size) {
     if (largest > SIZE_MAX / 4 / (size_t)size)
         bench_fail("%zu bytes are too many with %d ranks", largest, size);
     call->block = bench_block_bytes(call->operation, largest, size) + bench_unit_bytes(call->operation);
-    call->send = new_buffer(bench_send_bytes(call, size) + BENCH_GUARD_BYTES);
-    call->recv = new_buffer(bench_recv_bytes(call, size) + BENCH_GUARD_BYTES);
+    call->send = bench_new_buffer(bench_send_bytes(call, size) + BENCH_GUARD_BYTES);
+    call->recv = bench_new_buffer(bench_recv_bytes(call, size) + BENCH_GUARD_BYTES);
 }
 
 static bench_subject subject_of(const bench_call *call, int size) {
@@ -98,6 +98,8 @@ static int measure_rows(const bench_rank *rank, const bench_options *options, co
 int bench_sweep(const bench_rank *rank, const bench_options *options, const bench_setting *setting) {
     bench_call call = {.operation = options->operation, .then_barrier = bench_has(options->operation, BENCH_ONE_WAY)};
     int wrong = 0;
+    if (bench_has(options->operation, BENCH_PAIRS))
+        return bench_message_sweep(rank, options, setting);
     if (rank->rank == 0 && options->overlap)
         bench_report_overlap_head(setting);
     else if (rank->rank == 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * One collective over all its sizes: buffers, check, times, rows. The same for weft and for the peers.
+ * One operation over all its sizes: buffers, check, times, rows. The same for weft and for the peers.
  */
 #ifndef BENCH_SWEEP_H
 #define BENCH_SWEEP_H
@@ -17,6 +17,9 @@ extern "C" {
  * something wrong has said so on stderr). Ends the program when there is no memory.
  */
 int bench_sweep(const bench_rank *rank, const bench_options *options, const bench_setting *setting);
+
+/** A buffer on pages of its own, all of them written, so that no row pays for page faults. Ends the program without memory. */
+void *bench_new_buffer(size_t bytes);
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,7 @@
 /* Every collective of weft once, as a line of a list; from the list come its three ways of being called. */
 #include "weft_calls.h"
 #include "report.h"
+#include "weft_messages.h"
 
 #include <stdlib.h>
 
@@ -76,6 +77,10 @@ static void require(int code, const bench_call *call) {
 static void prepare(void *rank, const bench_call *call) {
     bench_weft_calls *self = rank;
     size_t count = call->block / bench_unit_bytes(call->operation);
+    if (bench_has(call->operation, BENCH_PAIRS)) {
+        bench_weft_messages_prepare(self, call);
+        return;
+    }
     for (int i = 0; i < self->size; i++) {
         self->counts[i] = count;
         self->displs[i] = (ptrdiff_t)count * i;
@@ -86,26 +91,37 @@ static void prepare(void *rank, const bench_call *call) {
 
 static void release(void *rank, const bench_call *call) {
     bench_weft_calls *self = rank;
-    if (call->mode == BENCH_PERSISTENT)
+    if (bench_has(call->operation, BENCH_PAIRS))
+        bench_weft_messages_release(self, call);
+    else if (call->mode == BENCH_PERSISTENT)
         require(weft_request_free(&self->requests[BENCH_PERSISTENT]), call);
 }
 
 static void start(void *rank, const bench_call *call) {
     bench_weft_calls *self = rank;
-    require(call->mode == BENCH_PERSISTENT ? weft_start(&self->requests[BENCH_PERSISTENT])
-                                           : start_nonblocking(self, call),
-            call);
+    if (bench_has(call->operation, BENCH_PAIRS))
+        bench_weft_exchange_start(self, call);
+    else
+        require(call->mode == BENCH_PERSISTENT ? weft_start(&self->requests[BENCH_PERSISTENT])
+                                               : start_nonblocking(self, call),
+                call);
 }
 
 static void test(void *rank, const bench_call *call) {
     bench_weft_calls *self = rank;
     int done;
-    require(weft_test(&self->requests[call->mode], &done, WEFT_STATUS_IGNORE), call);
+    if (bench_has(call->operation, BENCH_PAIRS))
+        bench_weft_exchange_test(self);
+    else
+        require(weft_test(&self->requests[call->mode], &done, WEFT_STATUS_IGNORE), call);
 }
 
 static void wait(void *rank, const bench_call *call) {
     bench_weft_calls *self = rank;
-    require(weft_wait(&self->requests[call->mode], WEFT_STATUS_IGNORE), call);
+    if (bench_has(call->operation, BENCH_PAIRS))
+        bench_weft_exchange_wait(self);
+    else
+        require(weft_wait(&self->requests[call->mode], WEFT_STATUS_IGNORE), call);
 }
 
 static void barrier(void *rank) {
@@ -115,6 +131,10 @@ static void barrier(void *rank) {
 
 static void run(void *rank, const void *call_data, size_t calls) {
     const bench_call *call = call_data;
+    if (bench_has(call->operation, BENCH_PAIRS)) {
+        bench_weft_messages_run(rank, call, calls);
+        return;
+    }
     for (size_t i = 0; i < calls; i++) {
         if (call->mode == BENCH_BLOCKING) {
             require(call_blocking(rank, call), call);

@@ -9,7 +9,7 @@
 
 #include <weft/weft.h>
 
-/** One rank's state, the `rank` of bench_weft_library. The counts are for the block of the last prepare. */
+/** One rank's state, the `rank` of bench_weft_library. Counts and vector are for the block of the last prepare. */
 typedef struct bench_weft_calls {
     weft_comm *comm;
     int size;
@@ -17,6 +17,8 @@ typedef struct bench_weft_calls {
     ptrdiff_t *displs;           /* [rank], in units: packed */
     const weft_datatype **types; /* [rank]: bytes */
     weft_request *requests[BENCH_MODES];
+    weft_datatype *vector;     /* of messages, where the operation has one */
+    weft_request *exchange[2]; /* of overlap */
 } bench_weft_calls;
 
 extern const bench_library bench_weft_library;

@@ -4,6 +4,7 @@
  * each MPI that is found; everything but the calls themselves is the code that weft-bench runs.
  */
 #include "../sweep.h"
+#include "mpi_messages.h"
 
 #include <limits.h>
 #include <mpi.h>
@@ -26,6 +27,7 @@
 
 /* One rank. The counts are for the block of the last prepare. */
 typedef struct mpi_calls {
+    mpi_messages messages;
     int size;
     int *counts;         /* [rank], in units */
     int *displs;         /* [rank], in units: packed */
@@ -109,6 +111,10 @@ static void prepare_persistent(mpi_calls *self, const bench_call *call) {
 static void prepare(void *rank, const bench_call *call) {
     mpi_calls *self = rank;
     size_t count = call->block / bench_unit_bytes(call->operation);
+    if (bench_has(call->operation, BENCH_PAIRS)) {
+        mpi_messages_prepare(&self->messages, call);
+        return;
+    }
     if (call->block > (size_t)(INT_MAX / self->size))
         bench_fail("MPI counts are int: blocks of %zu bytes are too many", call->block);
     for (int i = 0; i < self->size; i++) {
@@ -120,12 +126,16 @@ static void prepare(void *rank, const bench_call *call) {
 }
 
 static void release(void *rank, const bench_call *call) {
-    if (call->mode == BENCH_PERSISTENT)
+    if (bench_has(call->operation, BENCH_PAIRS))
+        mpi_messages_release(&((mpi_calls *)rank)->messages, call);
+    else if (call->mode == BENCH_PERSISTENT)
         MPI_Request_free(&((mpi_calls *)rank)->persistent);
 }
 
 static void start(void *rank, const bench_call *call) {
-    if (call->mode == BENCH_PERSISTENT)
+    if (bench_has(call->operation, BENCH_PAIRS))
+        mpi_exchange_start(&((mpi_calls *)rank)->messages, call);
+    else if (call->mode == BENCH_PERSISTENT)
         MPI_Start(&((mpi_calls *)rank)->persistent);
     else
         start_nonblocking(rank, call);
@@ -137,15 +147,25 @@ static MPI_Request *request_of(mpi_calls *self, const bench_call *call) {
 
 static void test(void *rank, const bench_call *call) {
     int done;
-    MPI_Test(request_of(rank, call), &done, MPI_STATUS_IGNORE);
+    if (bench_has(call->operation, BENCH_PAIRS))
+        mpi_exchange_test(&((mpi_calls *)rank)->messages);
+    else
+        MPI_Test(request_of(rank, call), &done, MPI_STATUS_IGNORE);
 }
 
 static void wait(void *rank, const bench_call *call) {
-    MPI_Wait(request_of(rank, call), MPI_STATUS_IGNORE); /* NOLINT(clang-analyzer-optin.mpi.*): start() began it */
+    if (bench_has(call->operation, BENCH_PAIRS))
+        mpi_exchange_wait(&((mpi_calls *)rank)->messages);
+    else
+        MPI_Wait(request_of(rank, call), MPI_STATUS_IGNORE); /* NOLINT(clang-analyzer-optin.mpi.*): start() began it */
 }
 
 static void run(void *rank, const void *call_data, size_t calls) {
     const bench_call *call = call_data;
+    if (bench_has(call->operation, BENCH_PAIRS)) {
+        mpi_messages_run(&((mpi_calls *)rank)->messages, call, calls);
+        return;
+    }
     for (size_t i = 0; i < calls; i++) {
         if (call->mode == BENCH_BLOCKING) {
             call_blocking(rank, call);
@@ -176,7 +196,10 @@ static const bench_library library = {.driver = {run, barrier, maximum},
                                       .wait = wait};
 
 static mpi_calls open_calls(int size) {
-    mpi_calls self = {.size = size, .nonblocking = MPI_REQUEST_NULL, .persistent = MPI_REQUEST_NULL};
+    mpi_calls self = {.size = size,
+                      .messages = {.vector = MPI_DATATYPE_NULL, .exchange = {MPI_REQUEST_NULL, MPI_REQUEST_NULL}},
+                      .nonblocking = MPI_REQUEST_NULL,
+                      .persistent = MPI_REQUEST_NULL};
     self.counts = calloc((size_t)size, sizeof *self.counts);
     self.displs = calloc((size_t)size, sizeof *self.displs);
     self.types = calloc((size_t)size, sizeof *self.types);

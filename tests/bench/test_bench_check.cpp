@@ -23,7 +23,13 @@ class Check : public ::testing::TestWithParam<std::tuple<int, int, size_t>> {
 
     bench_call call_of(int rank, int root) {
         Rank &buffers = ranks[static_cast<size_t>(rank)];
-        return {operation, BENCH_BLOCKING, root, block, false, buffers.send.data(), buffers.recv.data()};
+        bench_call call = {};
+        call.operation = operation;
+        call.root = root;
+        call.block = block;
+        call.send = buffers.send.data();
+        call.recv = buffers.recv.data();
+        return call;
     }
 
     void collective(int root) {

@@ -124,6 +124,40 @@ TEST(CommandLine, ThreadsHaveSomeCollectivesAndBlockThen) {
         EXPECT_EQ(parse({"bcast", option}, false, &options), -1) << option;
 }
 
+TEST(CommandLine, MessagesHavePairsOnBothLevels) {
+    bench_options options;
+    for (int operation = BENCH_PINGPONG; operation < BENCH_OPERATIONS; operation++) {
+        std::string name = bench_operation_name(static_cast<bench_operation>(operation));
+        ASSERT_EQ(parse({name}, false, &options), 0) << name;
+        EXPECT_EQ(options.operation, operation);
+        EXPECT_EQ(options.pairs, BENCH_PAIRS_UNSAID);
+        EXPECT_FALSE(options.overlap);
+        ASSERT_EQ(parse({name, "--pair", "same-node", "--check"}, false, &options), 0) << name;
+        EXPECT_EQ(options.pairs, BENCH_SAME_NODE);
+        ASSERT_EQ(parse({name, "--pair=other-node", "--level=process"}, false, &options), 0) << name;
+        EXPECT_EQ(options.pairs, BENCH_OTHER_NODE);
+        EXPECT_EQ(parse({name}, true, &options), 0) << name;
+        EXPECT_EQ(parse({name, "--pair", "same-node", "--level", "process"}, false, &options), -1) << name;
+        EXPECT_EQ(parse({name, "--pair", "same-node"}, true, &options), -1) << "peers have processes only";
+        for (const char *option : {"--blocking", "--nonblocking", "--persistent", "--overlap"})
+            EXPECT_EQ(parse({name, option, "--level", "process"}, false, &options), -1) << name << ' ' << option;
+    }
+    EXPECT_EQ(parse({"pingpong", "--pair", "node"}, false, &options), -1);
+    EXPECT_EQ(parse({"bcast", "--pair", "other-node"}, false, &options), -1);
+    EXPECT_EQ(parse({"limits", "--pair", "other-node"}, false, &options), -1);
+}
+
+TEST(CommandLine, OfTheMessagesOverlapHasTestsAndTheRateSmallSizes) {
+    bench_options options;
+    ASSERT_EQ(parse({"overlap", "--tests", "7"}, false, &options), 0);
+    EXPECT_EQ(options.tests, 7);
+    EXPECT_EQ(parse({"pingpong", "--tests", "7"}, false, &options), -1);
+    ASSERT_EQ(parse({"message-rate"}, false, &options), 0);
+    EXPECT_EQ(options.sizes[options.size_count - 1], 1024u);
+    ASSERT_EQ(parse({"stream"}, false, &options), 0);
+    EXPECT_EQ(options.sizes[options.size_count - 1], size_t{4} << 20);
+}
+
 TEST(Operations, BlocksAreTheLeastThatContributeSoMuch) {
     EXPECT_EQ(bench_block_bytes(BENCH_BCAST, 17, 3), 17u);
     EXPECT_EQ(bench_block_bytes(BENCH_GATHERV, 17, 3), 17u);
@@ -131,6 +165,8 @@ TEST(Operations, BlocksAreTheLeastThatContributeSoMuch) {
     EXPECT_EQ(bench_block_bytes(BENCH_SCAN, 17, 3), 24u);
     EXPECT_EQ(bench_block_bytes(BENCH_REDUCE_SCATTER, 17, 3), 8u);
     EXPECT_EQ(bench_block_bytes(BENCH_REDUCE_SCATTER_BLOCK, 25, 3), 16u);
+    EXPECT_EQ(bench_block_bytes(BENCH_PINGPONG, 17, 3), 17u);
+    EXPECT_EQ(bench_block_bytes(BENCH_DATATYPES, 65, 3), 128u);
     for (int operation = BENCH_BCAST; operation < BENCH_COLLECTIVES; operation++)
         for (size_t bytes = 1; bytes < 100; bytes++) {
             bench_call call = {};

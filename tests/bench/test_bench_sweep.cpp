@@ -58,7 +58,7 @@ const bench_library copies = {
 int sweep(Copier *copier, unsigned modes, bool overlap = false) {
     const bench_rank rank = {&copies, copier, 0, 1};
     bench_options options = {};
-    bench_setting setting = {"test", "0", "process", 1, 1, BENCH_JSON, true};
+    bench_setting setting = {"test", "0", "process", 1, 1, BENCH_JSON, true, nullptr};
     options.operation = BENCH_ALLGATHER;
     options.modes = modes;
     options.overlap = overlap;
@@ -156,7 +156,7 @@ int sweep_barrier(Pair *pair, int rank) {
         {perhaps_meet, meet, maximum_of_two}, not_needed, not_needed, not_needed, not_needed, not_needed};
     Member member = {pair, rank};
     const bench_rank self = {&library, &member, rank, 2};
-    const bench_setting setting = {"test", "0", "thread", 1, 2, BENCH_JSON, true};
+    const bench_setting setting = {"test", "0", "thread", 1, 2, BENCH_JSON, true, nullptr};
     bench_options options = {};
     options.operation = BENCH_BARRIER;
     options.modes = 1u << BENCH_BLOCKING;
