@@ -20,13 +20,16 @@
  * - What a rank wrote to its send buffer before the call is what the others receive, without further synchronisation.
  * - Counts are in elements of the type, displacements in extents of the type; `p` is the size of the communicator.
  *   A count of 0 is allowed, and then the buffer may be NULL. Buffers may be larger than 4 GiB, counts larger than 2^31.
+ * - Types are committed (weft_type_commit). What a derived type whose data are not one run describes is packed on the way,
+ *   on each rank for itself: ranks may use different types for the same bytes, except in reductions, where all use the
+ *   same one, with an operation of the user's, which finds the elements laid out as the type says.
  * - Buffers of different ranks do not overlap; a send and a receive buffer of one call overlap only as WEFT_IN_PLACE.
- * - Errors that all report: WEFT_ERR_ARG (no communicator or one given back; null buffer with a count above 0; no datatype;
- *   an operation that the type does not have; WEFT_IN_PLACE where it is not allowed; bytes that overflow size_t),
- *   WEFT_ERR_RANK (root outside 0 … p-1), WEFT_ERR_THREAD (a handle of another thread; a process communicator under
- *   FUNNELED on another thread than weft_init's), WEFT_ERR_MISMATCH (threads of the process are in different calls, or a
- *   message is shorter than expected), WEFT_ERR_TRUNCATE (or longer), WEFT_ERR_NOMEM, WEFT_ERR_TRANSPORT,
- *   WEFT_ERR_PROC_FAILED. Errors in the arguments are found before anything is sent.
+ * - Errors that all report: WEFT_ERR_ARG (no communicator or one given back; null buffer with a count above 0; no datatype,
+ *   or one that is not committed; an operation that the type does not have; WEFT_IN_PLACE where it is not allowed; bytes
+ *   that overflow size_t), WEFT_ERR_RANK (root outside 0 … p-1), WEFT_ERR_THREAD (a handle of another thread; a process
+ *   communicator under FUNNELED on another thread than weft_init's), WEFT_ERR_MISMATCH (threads of the process are in
+ *   different calls, or a message is shorter than expected), WEFT_ERR_TRUNCATE (or longer), WEFT_ERR_NOMEM,
+ *   WEFT_ERR_TRANSPORT, WEFT_ERR_PROC_FAILED. Errors in the arguments are found before anything is sent.
  * - After WEFT_ERR_MISMATCH of threads the team is only good for leaving and freeing it.
  */
 #ifndef WEFT_COLLECTIVES_H

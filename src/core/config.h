@@ -39,9 +39,9 @@ typedef struct core_config {
     enum core_bootstrap_choice bootstrap; /* WEFT_BOOTSTRAP: auto, pmix, single */
     int lines;                            /* WEFT_LINES: shared memory between processes of a host; 0: UCX only */
     int progress;                         /* WEFT_PROGRESS: a thread of weft's own drives the network */
-    int eager_limit;                      /* WEFT_EAGER_LIMIT: the longest message that is copied on its way, bytes */
-    int unexpected_limit;                 /* WEFT_UNEXPECTED_LIMIT: bytes of copied messages that a rank may hold */
-    char algorithm[CORE_ALGORITHM_BYTES]; /* WEFT_ALGORITHM: "" or e.g. "allreduce=nbBDE/slices,bcast=MST/flags" */
+    int eager_limit;      /* WEFT_EAGER_LIMIT: the longest message that is copied on its way, bytes; -1: as measured */
+    int unexpected_limit; /* WEFT_UNEXPECTED_LIMIT: bytes of copied messages that a rank may hold */
+    char algorithm[CORE_ALGORITHM_BYTES];    /* WEFT_ALGORITHM: "" or e.g. "allreduce=nbBDE/slices,bcast=MST/flags" */
     enum core_origin origin[CORE_VARIABLES]; /* where each value came from */
 } core_config;
 

@@ -124,41 +124,56 @@ static void copy(void *to, const void *from, size_t bytes) {
         memcpy(to, from, bytes);
 }
 
-/* The function overwrites its second operand, so that one must be a copy of right that is not left. */
-static void reduce_user(weft_op_function *function, const weft_datatype *type, const void *left, const void *right,
-                        void *out, size_t count) {
-    if (out != left) {
-        copy(out, right, count * type->size_bytes);
-        function(left, out, count, type);
-        return;
-    }
-    _Alignas(64) char block[128 * CORE_DATATYPE_MAX_BYTES];
-    size_t most = sizeof(block) / type->size_bytes;
+/* The function overwrites its second operand: a copy of right, made in `block`, which has room for `most` elements. */
+static void reduce_by_blocks(weft_op_function *function, const weft_datatype *type, const char *left, const char *right,
+                             char *out, size_t count, char *block, size_t most) {
+    size_t size = type->size_bytes;
     for (size_t done = 0; done < count;) {
         size_t now = count - done < most ? count - done : most;
-        size_t at = done * type->size_bytes;
-        memcpy(block, (const char *)right + at, now * type->size_bytes);
-        function((const char *)left + at, block, now, type);
-        memcpy((char *)out + at, block, now * type->size_bytes);
+        size_t at = done * size;
+        memcpy(block, right + at, now * size);
+        function(left + at, block, now, type);
+        memcpy(out + at, block, now * size);
         done += now;
     }
 }
 
-void core_reduce(const weft_op *op, const weft_datatype *type, const void *left, const void *right, void *out,
-                 size_t count) {
-    if (count == 0)
-        return;
+static int reduce_user(weft_op_function *function, const weft_datatype *type, const void *left, const void *right,
+                       void *out, size_t count) {
+    _Alignas(64) char block[128 * CORE_DATATYPE_MAX_BYTES];
+    size_t size = type->size_bytes;
+    if (out != left) {
+        copy(out, right, count * size);
+        function(left, out, count, type);
+        return WEFT_SUCCESS;
+    }
+    if (size <= sizeof(block)) {
+        reduce_by_blocks(function, type, left, right, out, count, block, sizeof(block) / size);
+        return WEFT_SUCCESS;
+    }
+    char *element = malloc(size);
+    if (!element)
+        return WEFT_ERR_NOMEM;
+    reduce_by_blocks(function, type, left, right, out, count, element, 1);
+    free(element);
+    return WEFT_SUCCESS;
+}
+
+int core_reduce(const weft_op *op, const weft_datatype *type, const void *left, const void *right, void *out,
+                size_t count) {
+    if (count == 0 || type->size_bytes == 0)
+        return WEFT_SUCCESS;
     switch (op->kind) {
     case CORE_OP_USER:
-        reduce_user(op->function, type, left, right, out, count);
-        return;
+        return reduce_user(op->function, type, left, right, out, count);
     case CORE_OP_REPLACE:
         copy(out, right, count * type->size_bytes);
-        return;
+        return WEFT_SUCCESS;
     case CORE_OP_NO_OP:
         copy(out, left, count * type->size_bytes);
-        return;
+        return WEFT_SUCCESS;
     default:
         (*kernels_in_use())[op->kind][type->kind](left, right, out, count);
+        return WEFT_SUCCESS;
     }
 }

@@ -47,10 +47,11 @@ bool core_op_defined(const weft_op *op, const weft_datatype *type);
 
 /**
  * out[i] = left[i] op right[i]. `out` may be `left` or `right` itself, but not overlap them otherwise. The buffers need the
- * alignment of the C type only. The pair must be defined (core_op_defined). Any thread.
+ * alignment of the C type only. The pair must be defined (core_op_defined). Any thread. Returns WEFT_SUCCESS, or
+ * WEFT_ERR_NOMEM without memory for one element, which only a user's operation on one of more than 4 KiB needs.
  */
-void core_reduce(const weft_op *op, const weft_datatype *type, const void *left, const void *right, void *out,
-                 size_t count);
+int core_reduce(const weft_op *op, const weft_datatype *type, const void *left, const void *right, void *out,
+                size_t count);
 
 /** The instruction set that the kernels in use were compiled for: "generic", "avx2" or "avx512". */
 const char *core_reduce_isa(void);

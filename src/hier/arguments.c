@@ -21,25 +21,41 @@ int hier_check_comm(const weft_comm *comm, const char *call) {
     return WEFT_SUCCESS;
 }
 
-static int check_type(const weft_comm *comm, const char *call, const weft_datatype *type, const char *name) {
-    if (core_datatype_valid(type))
-        return WEFT_SUCCESS;
-    return core_error(WEFT_ERR_ARG, "rank %d: %s: %s is not a datatype", comm->rank, call, name);
+static int check_type(const weft_comm *comm, hier_arguments *a, const weft_datatype *type, const char *name) {
+    if (!core_datatype_valid(type))
+        return core_error(WEFT_ERR_ARG, "rank %d: %s: %s is not a datatype, or was freed", comm->rank, a->call, name);
+    if (!core_datatype_committed(type))
+        return core_error(WEFT_ERR_ARG, "rank %d: %s: %s is not committed (weft_type_commit)", comm->rank, a->call,
+                          name);
+    a->strided |= !type->contiguous;
+    return WEFT_SUCCESS;
+}
+
+/* Do so many elements, one extent apart, lie within what addresses can tell apart? */
+static bool has_room(const weft_datatype *type, size_t count, size_t ranks) {
+    size_t elements;
+    ptrdiff_t span;
+    return type->contiguous ||
+           (!__builtin_mul_overflow(count, ranks, &elements) && !__builtin_mul_overflow(elements, type->extent, &span));
 }
 
 static int check_bytes(const weft_comm *comm, const char *call, size_t count, const weft_datatype *type, int ranks,
                        size_t *bytes) {
     size_t all;
     if (__builtin_mul_overflow(count, type->size_bytes, bytes) || __builtin_mul_overflow(*bytes, (size_t)ranks, &all) ||
-        all > PTRDIFF_MAX)
+        all > PTRDIFF_MAX || !has_room(type, count, (size_t)ranks))
         return core_error(WEFT_ERR_ARG, "rank %d: %s: %zu elements of %s from %d ranks are more than memory can hold",
                           comm->rank, call, count, type->name, ranks);
     return WEFT_SUCCESS;
 }
 
-/* A buffer that is read or written: real memory when there is something in it. */
-static int check_buffer(const weft_comm *comm, const char *call, const void *buffer, size_t bytes, const char *name) {
-    if (bytes && (!buffer || buffer == WEFT_IN_PLACE))
+/*
+ * A buffer that is read or written: real memory when there is something in it. Derived types may hold addresses, with a
+ * buffer of NULL (`strided`).
+ */
+static int check_buffer(const weft_comm *comm, const char *call, const void *buffer, size_t bytes, bool strided,
+                        const char *name) {
+    if (bytes && ((!buffer && !strided) || buffer == WEFT_IN_PLACE))
         return core_error(WEFT_ERR_ARG, "rank %d: %s: %s is %s, expected a buffer of %zu bytes", comm->rank, call, name,
                           buffer ? "WEFT_IN_PLACE" : "NULL", bytes);
     return WEFT_SUCCESS;
@@ -47,9 +63,10 @@ static int check_buffer(const weft_comm *comm, const char *call, const void *buf
 
 static int check_reduction(const weft_comm *comm, hier_arguments *arguments, bool here) {
     const weft_datatype *type = arguments->recv_type;
-    int code = check_type(comm, arguments->call, type, "type");
+    int code = check_type(comm, arguments, type, "type");
     if (code)
         return code;
+    arguments->strided |= type->kind == CORE_KIND_DERIVED;
     if (!core_op_valid(arguments->op))
         return core_error(WEFT_ERR_ARG, "rank %d: %s: op is not an operation, or was freed", comm->rank,
                           arguments->call);
@@ -58,31 +75,32 @@ static int check_reduction(const weft_comm *comm, hier_arguments *arguments, boo
                           arguments->op->name, type->name);
     code = check_bytes(comm, arguments->call, arguments->recv_count, type, 1, &arguments->bytes);
     if (!code && here)
-        code = check_buffer(comm, arguments->call, arguments->recv, arguments->bytes, "recv");
+        code = check_buffer(comm, arguments->call, arguments->recv, arguments->bytes, !type->contiguous, "recv");
     if (!code && here && arguments->send == WEFT_IN_PLACE)
         arguments->send = arguments->recv;
     if (!code)
-        code = check_buffer(comm, arguments->call, arguments->send, arguments->bytes, "send");
+        code = check_buffer(comm, arguments->call, arguments->send, arguments->bytes, !type->contiguous, "send");
     return code;
 }
 
 static int check_bcast(const weft_comm *comm, hier_arguments *arguments) {
-    int code = check_type(comm, arguments->call, arguments->recv_type, "type");
+    int code = check_type(comm, arguments, arguments->recv_type, "type");
     if (!code)
         code = check_bytes(comm, arguments->call, arguments->recv_count, arguments->recv_type, 1, &arguments->bytes);
     if (!code)
-        code = check_buffer(comm, arguments->call, arguments->recv, arguments->bytes, "buffer");
+        code = check_buffer(comm, arguments->call, arguments->recv, arguments->bytes, !arguments->recv_type->contiguous,
+                            "buffer");
     return code;
 }
 
 /* One side of a collective of equal blocks: `ranks` blocks, whose size goes to *bytes. */
-static int check_side(const weft_comm *comm, const char *call, const void *buffer, size_t count,
+static int check_side(const weft_comm *comm, hier_arguments *a, const void *buffer, size_t count,
                       const weft_datatype *type, int ranks, bool send, size_t *bytes) {
-    int code = check_type(comm, call, type, send ? "send_type" : "recv_type");
+    int code = check_type(comm, a, type, send ? "send_type" : "recv_type");
     if (!code)
-        code = check_bytes(comm, call, count, type, ranks, bytes);
+        code = check_bytes(comm, a->call, count, type, ranks, bytes);
     if (!code)
-        code = check_buffer(comm, call, buffer, *bytes, send ? "send" : "recv");
+        code = check_buffer(comm, a->call, buffer, *bytes, !type->contiguous, send ? "send" : "recv");
     return code;
 }
 
@@ -102,7 +120,7 @@ static int check_gathering(const weft_comm *comm, hier_arguments *a, bool here, 
     size_t send_bytes = 0;
     int code = WEFT_SUCCESS;
     if (here)
-        code = check_side(comm, a->call, a->recv, a->recv_count, a->recv_type, comm->size, false, &a->bytes);
+        code = check_side(comm, a, a->recv, a->recv_count, a->recv_type, comm->size, false, &a->bytes);
     if (code)
         return code;
     if (here && a->send == WEFT_IN_PLACE) {
@@ -110,7 +128,7 @@ static int check_gathering(const weft_comm *comm, hier_arguments *a, bool here, 
         a->send = block_at(a->recv, comm->rank, a->bytes);
         return WEFT_SUCCESS;
     }
-    code = check_side(comm, a->call, a->send, a->send_count, a->send_type, send_ranks, true, &send_bytes);
+    code = check_side(comm, a, a->send, a->send_count, a->send_type, send_ranks, true, &send_bytes);
     if (code)
         return code;
     if (!here)
@@ -122,14 +140,15 @@ static int check_scatter(const weft_comm *comm, hier_arguments *a, bool here) {
     size_t recv_bytes = 0;
     int code = WEFT_SUCCESS;
     if (here)
-        code = check_side(comm, a->call, a->send, a->send_count, a->send_type, comm->size, true, &a->bytes);
+        code = check_side(comm, a, a->send, a->send_count, a->send_type, comm->size, true, &a->bytes);
     if (code)
         return code;
     if (here && a->recv == WEFT_IN_PLACE) {
+        a->in_place = true;
         a->recv = block_at(a->send, comm->rank, a->bytes);
         return WEFT_SUCCESS;
     }
-    code = check_side(comm, a->call, a->recv, a->recv_count, a->recv_type, 1, false, &recv_bytes);
+    code = check_side(comm, a, a->recv, a->recv_count, a->recv_type, 1, false, &recv_bytes);
     if (code)
         return code;
     if (!here)
@@ -137,14 +156,22 @@ static int check_scatter(const weft_comm *comm, hier_arguments *a, bool here) {
     return check_equal(comm, a->call, a->bytes, recv_bytes);
 }
 
+static int check_displ(const weft_comm *comm, const char *call, ptrdiff_t displ, const weft_datatype *type,
+                       const char *side, int rank) {
+    ptrdiff_t bytes;
+    if (type->contiguous || !__builtin_mul_overflow(displ, type->extent, &bytes))
+        return WEFT_SUCCESS;
+    return core_error(WEFT_ERR_ARG, "rank %d: %s: %s_displs[%d] is %td extents of %td bytes, more than memory can hold",
+                      comm->rank, call, side, rank, displ, type->extent);
+}
+
 /* One side's counts and displacements, of one type or (types) of one each; *own_bytes: those of the rank's own block. */
-static int check_counts(const weft_comm *comm, const hier_arguments *a, bool send, size_t *total_bytes,
-                        size_t *own_bytes) {
+static int check_counts(const weft_comm *comm, hier_arguments *a, bool send, size_t *total_bytes, size_t *own_bytes) {
     const char *call = a->call, *side = send ? "send" : "recv";
     const size_t *counts = send ? a->send_counts : a->recv_counts;
     const ptrdiff_t *displs = send ? a->send_displs : a->recv_displs;
     const weft_datatype *const *types = send ? a->send_types : a->recv_types;
-    bool many = a->collective == INTER_ALLTOALLW;
+    bool many = a->collective == INTER_ALLTOALLW, strided = false;
     if (!counts || !displs || (many && !types))
         return core_error(WEFT_ERR_ARG, "rank %d: %s: %s_%s is NULL, expected %d entries", comm->rank, call, side,
                           !counts   ? "counts"
@@ -155,18 +182,21 @@ static int check_counts(const weft_comm *comm, const hier_arguments *a, bool sen
     for (int rank = 0; rank < comm->size; rank++) {
         size_t bytes;
         const weft_datatype *type = many ? types[rank] : send ? a->send_type : a->recv_type;
-        int code = check_type(comm, call, type, send ? "send_type" : "recv_type");
+        int code = check_type(comm, a, type, send ? "send_type" : "recv_type");
         if (!code)
             code = check_bytes(comm, call, counts[rank], type, 1, &bytes);
+        if (!code && bytes && !many)
+            code = check_displ(comm, call, displs[rank], type, side, rank);
         if (code)
             return code;
         if (__builtin_add_overflow(*total_bytes, bytes, total_bytes) || *total_bytes > PTRDIFF_MAX)
             return core_error(WEFT_ERR_ARG, "rank %d: %s: the blocks of the %s_counts are more than memory can hold",
                               comm->rank, call, side);
+        strided |= !type->contiguous;
         if (rank == comm->rank)
             *own_bytes = bytes;
     }
-    return check_buffer(comm, call, send ? a->send : a->recv, *total_bytes, side);
+    return check_buffer(comm, call, send ? a->send : a->recv, *total_bytes, strided, side);
 }
 
 static int check_alltoallv(const weft_comm *comm, hier_arguments *a) {
@@ -193,9 +223,9 @@ static int check_blocks(const weft_comm *comm, hier_arguments *a, bool here) {
         a->bytes = total / (size_t)comm->size;
     if (here && own == WEFT_IN_PLACE) {
         const weft_datatype *type = scatters ? a->send_type : a->recv_type;
-        ptrdiff_t displ = (scatters ? a->send_displs : a->recv_displs)[comm->rank] * (ptrdiff_t)type->size_bytes;
+        ptrdiff_t displ = (scatters ? a->send_displs : a->recv_displs)[comm->rank];
         char *whole = scatters ? (char *)(uintptr_t)a->send : a->recv;
-        char *place = expected ? whole + displ : NULL;
+        char *place = expected && type->contiguous ? whole + displ * (ptrdiff_t)type->size_bytes : NULL;
         a->in_place = true;
         a->own_bytes = expected;
         if (scatters)
@@ -204,8 +234,8 @@ static int check_blocks(const weft_comm *comm, hier_arguments *a, bool here) {
             a->send = place;
         return WEFT_SUCCESS;
     }
-    code = check_side(comm, a->call, own, scatters ? a->recv_count : a->send_count,
-                      scatters ? a->recv_type : a->send_type, 1, !scatters, &a->own_bytes);
+    code = check_side(comm, a, own, scatters ? a->recv_count : a->send_count, scatters ? a->recv_type : a->send_type, 1,
+                      !scatters, &a->own_bytes);
     return code || !here
                ? code
                : check_equal(comm, a->call, scatters ? expected : a->own_bytes, scatters ? a->own_bytes : expected);
@@ -229,7 +259,7 @@ static int check_reduce_scatter(const weft_comm *comm, hier_arguments *a) {
     a->recv_count = total;
     int code = check_reduction(comm, a, in_place);
     if (!code && !in_place)
-        code = check_buffer(comm, a->call, a->recv, own * a->recv_type->size_bytes, "recv");
+        code = check_buffer(comm, a->call, a->recv, own * a->recv_type->size_bytes, !a->recv_type->contiguous, "recv");
     if (equal)
         a->recv_count = own;
     return code;

@@ -9,7 +9,8 @@
 
 /**
  * After hier_check… WEFT_IN_PLACE is resolved: reductions have send = recv; gather(v)'s, allgather(v)'s send is the own block
- * in recv, scatter(v)'s recv that in send; only alltoall(v, w) keep it, as in_place.
+ * in recv, scatter(v)'s recv that in send (hier_stage() does this where the types are strided); alltoall(v, w) keep it, as
+ * in_place.
  */
 typedef struct hier_arguments {
     enum inter_collective collective;
@@ -24,8 +25,12 @@ typedef struct hier_arguments {
     const ptrdiff_t *send_displs, *recv_displs;
     const weft_datatype *const *send_types, *const *recv_types;
     bool in_place;
-    size_t bytes;     /* what one rank contributes (a block, a vector), as all ranks know it; else 0 */
-    size_t own_bytes; /* gatherv, scatterv: of the rank's own block */
+    /* Of a type that was checked the data are not one run, or it is a derived one that an operation is given, and so in use
+     * to the end: staging.h */
+    bool strided;
+    struct hier_staging *staging; /* once staged: what the buffers above belong to */
+    size_t bytes;                 /* what one rank contributes (a block, a vector), as all ranks know it; else 0 */
+    size_t own_bytes;             /* gatherv, scatterv: of the rank's own block */
 } hier_arguments;
 
 /** What every collective has, set to nothing; the fields that a collective does not have stay unset and are not read. */
@@ -38,6 +43,8 @@ static inline hier_arguments hier_arguments_of(enum inter_collective collective,
     arguments.op = NULL;
     arguments.root = 0;
     arguments.in_place = false;
+    arguments.strided = false;
+    arguments.staging = NULL;
     arguments.bytes = 0;
     arguments.own_bytes = 0;
     return arguments;

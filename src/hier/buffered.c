@@ -65,8 +65,12 @@ int hier_buffered_send(hier_message *message, const hier_envelope *envelope) {
     copy.count = copy.bytes;
     copy.type = WEFT_BYTE;
     core_pack(copy.buffer, envelope->buffer, envelope->type, envelope->count, 0, envelope->bytes);
-    hier_message *buffered = hier_message_take(&copy);
-    int code = buffered ? hier_message_send(buffered, &copy) : WEFT_ERR_NOMEM;
+    hier_message *buffered = hier_message_take(comm, envelope->call);
+    int code = WEFT_ERR_NOMEM;
+    if (buffered) {
+        buffered->envelope = copy;
+        code = hier_message_send(buffered, &buffered->envelope);
+    }
     if (code) {
         hier_mailbox_enter(comm);
         if (buffered)

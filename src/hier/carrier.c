@@ -70,26 +70,26 @@ static intra_parcel *pack_up(const inter_arrival *arrival) {
         return NULL;
     if (here) {
         if (arrival->bytes)
-            memcpy(parcel->payload, arrival->data, arrival->bytes);
+            memcpy(intra_parcel_payload(parcel), arrival->data, arrival->bytes);
         return parcel;
     }
-    hier_letter *letter = (hier_letter *)(void *)parcel->payload;
+    hier_letter *letter = intra_parcel_payload(parcel);
     *letter = (hier_letter){.process = arrival->peer, .header = arrival->header, .arrival = *arrival, .parcel = parcel};
     parcel->foreign = letter;
     parcel->bytes = is_empty(&arrival->header) ? 0 : arrival->bytes;
     return parcel;
 }
 
-static void lose(hier_world *world, const inter_arrival *arrival) {
-    world->carrier.lost = core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a message of %zu bytes from process %d",
-                                     world->process_comm->rank, arrival->bytes, arrival->peer);
+/* A message finds no memory: who may wait for it is told. */
+static void lose(hier_world *world) {
+    atomic_store_explicit(&world->carrier.broken, WEFT_ERR_NOMEM, memory_order_relaxed);
 }
 
 /* Keeps a message in the list that ends at `link`. */
 static void hold(hier_world *world, const inter_arrival *arrival, intra_parcel *parcel, hier_held **link) {
     hier_held *held = parcel ? malloc(sizeof(*held)) : NULL;
     if (!held) {
-        lose(world, arrival);
+        lose(world);
         free(parcel);
         return;
     }
@@ -103,9 +103,12 @@ static hier_held **end_of(hier_held **link) {
     return link;
 }
 
-/* Is the thread that drives the network, and has the message in hand, the one that the mailbox belongs to? */
+/*
+ * Does the thread that holds the funnel own the mailbox? Its owner may ask too, and learns whether he holds the funnel: no other thread
+ * sets `driver` to what he is.
+ */
 static bool is_own(const hier_world *world, intra_mailbox *to) {
-    const void *driver = world->carrier.driver;
+    const void *driver = atomic_load_explicit(&world->carrier.driver, memory_order_relaxed);
     return to == &world->mailbox || (driver && driver == atomic_load_explicit(&to->agent, memory_order_relaxed));
 }
 
@@ -134,7 +137,7 @@ static void deliver(hier_world *world, const inter_arrival *arrival, intra_parce
     else if (parcel)
         put(world, arrival, to, parcel);
     else
-        lose(world, arrival);
+        lose(world);
 }
 
 /* Those that came too early, as far as it is their turn now. */
@@ -261,12 +264,23 @@ static int fetch_letter(hier_world *world, hier_letter *letter) {
     return top(world)->am_fetch(top(world), &letter->arrival, buffer, receive->bytes, &letter->request);
 }
 
+/* Of a message that was received though it has no bytes, or of one whose mailbox is no longer there. */
+static void drop_letter(hier_world *world, hier_letter *letter) {
+    intra_mailbox *mailbox = letter->mailbox;
+    intra_receive *receive = letter->receive;
+    top(world)->am_drop(top(world), &letter->arrival);
+    if (!receive) {
+        free(letter->parcel); /* and the letter with it */
+        return;
+    }
+    intra_parcel_free(mailbox, letter->parcel);
+    intra_receive_ended(mailbox, receive);
+}
+
 /* Under the funnel. True: it is done, its end not told. */
 static bool post(hier_world *world, hier_letter *letter, int *error) {
     if (letter->kind == HIER_LETTER_DROP) {
-        intra_mailbox *mailbox = letter->mailbox;
-        top(world)->am_drop(top(world), &letter->arrival);
-        intra_parcel_free(mailbox, letter->parcel);
+        drop_letter(world, letter);
         return false;
     }
     letter->completion = (inter_completion){.list = &world->carrier.done, .owner = letter};
@@ -334,26 +348,27 @@ void hier_carrier_fetch(void *argument, intra_parcel *parcel, intra_receive *rec
     intra_mailbox *mailbox = mailbox_of(world, &letter->header);
     letter->mailbox = mailbox;
     letter->receive = receive;
-    letter->kind = HIER_LETTER_FETCH;
-    if (is_empty(&letter->header)) {
-        letter->kind = HIER_LETTER_DROP;
-        intra_receive_ended(mailbox, receive);
-    }
-    hier_carry(world, letter, mailbox == &world->mailbox);
+    letter->kind = is_empty(&letter->header) ? HIER_LETTER_DROP : HIER_LETTER_FETCH;
+    hier_carry(world, letter, is_own(world, mailbox));
 }
 
 void hier_carrier_drop(void *argument, intra_parcel *parcel) {
     hier_world *world = argument;
     hier_letter *letter = parcel->foreign;
-    letter->mailbox = mailbox_of(world, &letter->header);
     letter->kind = HIER_LETTER_DROP;
-    hier_carry(world, letter, letter->mailbox == &world->mailbox);
+    letter->receive = NULL;
+    hier_carry(world, letter, false);
 }
 
 bool hier_progress(hier_world *world) {
     hier_carrier *carrier = &world->carrier;
     bool moved = empty_outbox(world);
     moved |= inter_engine_progress(&world->engine);
+    if (world->transport && world->transport->failed_peer >= 0) {
+        atomic_store_explicit(&carrier->failed, world->transport->failed_peer, memory_order_relaxed);
+        /* Release: pairs with hier_message_settled. */
+        atomic_store_explicit(&carrier->broken, WEFT_ERR_PROC_FAILED, memory_order_release);
+    }
     while (carrier->done) {
         inter_completion *completion = carrier->done;
         carrier->done = completion->next;

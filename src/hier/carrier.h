@@ -73,9 +73,11 @@ typedef struct hier_carrier {
     hier_held *homeless;              /* for communicators that are not made yet, oldest first */
     inter_completion *done;           /* of letters */
     int stops;                        /* processes that are stopped, or to be stopped, by this one */
-    int lost;                         /* an error: a message found no memory; else WEFT_SUCCESS */
-    const void *driver;               /* the agent of the thread that holds the funnel, when it has one */
-    hier_letter *_Atomic outbox;      /* the newest first; anybody puts in, who holds the funnel takes out */
+    /* Looked at by anybody: */
+    _Atomic int broken;          /* an error: this process died, or (WEFT_ERR_NOMEM) a message was lost … */
+    _Atomic int failed;          /* … so that receives may wait in vain; its rank */
+    const void *_Atomic driver;  /* the agent of the thread that holds the funnel, when it has one */
+    hier_letter *_Atomic outbox; /* the newest first; anybody puts in, who holds the funnel takes out */
 } hier_carrier;
 
 /** Ranks of a context can be reached from now on, or no longer (mailboxes NULL). Under the funnel. */

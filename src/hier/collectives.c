@@ -3,7 +3,7 @@
  * ranks. */
 #include <core/error.h>
 #include <hier/request.h>
-#include <hier/thread.h>
+#include <hier/staging.h>
 
 static hier_collective *const thread_collectives[INTER_COLLECTIVES] = {
     [INTER_BARRIER] = hier_thread_barrier,     [INTER_BCAST] = hier_thread_bcast,
@@ -35,7 +35,8 @@ static int block(weft_comm *comm, hier_arguments *arguments) {
         return unsupported(comm, arguments->call);
     /* Nothing to move: the ranks still meet, lest one that calls something else waits for ever. */
     bool empty = !arguments->bytes && arguments->collective != INTER_ALLTOALLV;
-    return thread_collectives[empty ? INTER_BARRIER : arguments->collective](comm, arguments);
+    hier_collective *run = thread_collectives[empty ? INTER_BARRIER : arguments->collective];
+    return arguments->strided ? hier_thread_staged(comm, arguments, run) : run(comm, arguments);
 }
 
 static int begin(weft_comm *comm, hier_arguments *arguments, bool persistent, weft_request **request) {

@@ -66,6 +66,7 @@ struct weft_comm {
     /* Of a thread communicator the thread's own, of a process communicator under the funnel: */
     intra_mailbox *mailbox;
     weft_request *free_messages; /* for the next operations, as are those below with the memory of their schedules */
+    weft_request *sent;          /* stands for sends that are done; NULL until there is one */
     size_t requests;             /* of messages, that a user has handles on, persistent ones included */
     hier_buffer buffer;
     /* Of a process communicator: */

@@ -33,13 +33,17 @@ static hier_message *message_of(weft_request *request) {
 }
 
 /* Of an active one. */
-static bool is_complete(const weft_request *request) {
+static bool is_complete(weft_request *request) {
     return request->kind == HIER_COLLECTIVE ? operation_of(request)->complete
-                                            : hier_message_done((const hier_message *)request);
+                                            : hier_message_settled(message_of(request), request->comm);
+}
+
+static bool is_request(const weft_request *request) {
+    return core_pooled_valid(request, HIER_REQUEST_MAGIC) && request->owned;
 }
 
 static int check_request(const weft_request *request, const char *call) {
-    if (!core_pooled_valid(request, HIER_REQUEST_MAGIC) || !request->owned)
+    if (!is_request(request))
         return core_error(WEFT_ERR_ARG, "%s: the request was completed or freed before, or is none", call);
     return hier_check_comm(request->comm, call);
 }
@@ -59,14 +63,23 @@ static void wait_for(hier_wait *wait, const weft_comm *comm) {
 }
 
 static int check_list(completing *list) {
+    const weft_comm *checked = NULL, *waited = NULL; /* most lists are of one communicator */
     if (list->count && !list->requests)
         return core_error(WEFT_ERR_ARG, "%s: requests is NULL, expected %zu", list->call, list->count);
     for (size_t i = 0; i < list->count; i++) {
-        int code = list->requests[i] ? check_request(list->requests[i], list->call) : WEFT_SUCCESS;
-        if (code)
-            return code;
-        if (is_active(list->requests[i]))
-            wait_for(&list->wait, list->requests[i]->comm);
+        const weft_request *request = list->requests[i];
+        if (!request)
+            continue;
+        if (!is_request(request) || request->comm != checked) {
+            int code = check_request(request, list->call);
+            if (code)
+                return code;
+            checked = request->comm;
+        }
+        if (request->active && request->comm != waited) {
+            wait_for(&list->wait, request->comm);
+            waited = request->comm;
+        }
     }
     return WEFT_SUCCESS;
 }
@@ -91,7 +104,7 @@ static int take_message(weft_request *request, weft_status *status) {
 }
 
 static int take_collective(weft_request *request, weft_status *status) {
-    int error = operation_of(request)->error;
+    int error = hier_request_result(request);
     set_status(status, error);
     if (error)
         core_error(error, "rank %d: %s failed between the processes: %s", request->comm->rank, request->call,
@@ -108,6 +121,11 @@ static void take(completing *list, size_t i, size_t at) {
     weft_status *status = list->statuses ? &list->statuses[at] : NULL;
     if (!is_active(request)) {
         set_status(status, WEFT_SUCCESS);
+        return;
+    }
+    if (request->kind == HIER_SENT) {
+        set_status(status, WEFT_SUCCESS);
+        list->requests[i] = WEFT_REQUEST_NULL;
         return;
     }
     int error = request->kind == HIER_COLLECTIVE ? take_collective(request, status) : take_message(request, status);
@@ -138,7 +156,7 @@ static bool is_news(completing *list) {
 static bool take_in_order(void *argument) {
     completing *list = argument;
     for (; list->found < list->count; list->found++) {
-        const weft_request *request = list->requests[list->found];
+        weft_request *request = list->requests[list->found];
         if (is_active(request) && !is_complete(request))
             return false;
         take(list, list->found, list->found);
@@ -292,10 +310,7 @@ int weft_start(weft_request **request) {
                           started->call);
     if (started->kind != HIER_COLLECTIVE)
         return hier_message_restart(started);
-    hier_funnel_enter(started->comm->world);
-    code = hier_request_restart(started);
-    hier_funnel_leave(started->comm->world);
-    return code;
+    return hier_request_restart(started);
 }
 
 int weft_startall(size_t count, weft_request *requests[]) {

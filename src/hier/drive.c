@@ -82,7 +82,7 @@ static bool drive(const hier_wait *wait, bool once, bool *moved) {
     bool done = wait->funnel && wait->look(wait->argument);
     /* Where cores are short, who is waited for needs this one. */
     int rounds = wait->waiting->may_sleep ? 1 : HIER_LOOKS_IN_FUNNEL;
-    world->carrier.driver = wait->agent;
+    atomic_store_explicit(&world->carrier.driver, wait->agent, memory_order_relaxed);
     for (int round = 0; round < rounds && !done; round++) {
         if (hier_progress(world)) {
             *moved = true;
@@ -93,7 +93,7 @@ static bool drive(const hier_wait *wait, bool once, bool *moved) {
             break;
         }
     }
-    world->carrier.driver = NULL;
+    atomic_store_explicit(&world->carrier.driver, NULL, memory_order_relaxed);
     return done && wait->funnel;
 }
 

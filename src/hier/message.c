@@ -5,6 +5,8 @@
 #include <hier/message.h>
 #include <stdlib.h>
 
+#define EAGER_BYTES_BETWEEN_PROCESSES INTER_EAGER_BYTES
+
 static core_pool messages = CORE_POOL_INITIALIZER;
 
 static int check_numbers(const hier_envelope *envelope, bool receives) {
@@ -76,7 +78,8 @@ static int send_away(hier_message *message, const hier_envelope *envelope, int n
     letter->header = hier_carrier_header(team ? team->context : 0, thread, comm->rank, envelope->tag);
     letter->buffer = envelope->buffer;
     letter->bytes = envelope->bytes;
-    letter->rendezvous = envelope->mode == HIER_SYNCHRONOUS || envelope->bytes > comm->mailbox->limits.eager_bytes;
+    letter->rendezvous = envelope->mode == HIER_SYNCHRONOUS ||
+                         envelope->bytes > hier_eager_limit(comm->world, EAGER_BYTES_BETWEEN_PROCESSES);
     letter->send = &message->send;
     letter->packed = NULL;
     message->send.done = false;
@@ -167,48 +170,102 @@ int hier_message_result(const hier_message *message, const hier_envelope *envelo
                           "rank %d: %s: the message of rank %d with tag %d is longer than the %zu bytes expected",
                           envelope->comm->rank, envelope->call, receive->source, receive->tag, receive->bytes);
     return core_error(receive->error, "rank %d: %s from rank %d failed: %s", envelope->comm->rank, envelope->call,
-                      receive->source, weft_strerror(receive->error));
+                      envelope->peer, weft_strerror(receive->error));
 }
 
-static bool is_done(void *message) {
-    return hier_message_done(message);
+/* Could its message still come? `source` may be a wildcard. */
+static bool may_come(const weft_comm *comm, int source, int broken) {
+    const hier_world *world = comm->world;
+    int node = source == WEFT_ANY_SOURCE ? -1 : hier_layout_node(comm->layout, source);
+    if (node == comm->node)
+        return true;
+    return broken == WEFT_ERR_PROC_FAILED && node >= 0 &&
+           node != atomic_load_explicit(&world->carrier.failed, memory_order_relaxed);
 }
 
-void hier_message_wait(hier_message *message, const weft_comm *comm) {
-    hier_wait wait = hier_wait_on(comm, is_done, message);
+bool hier_message_settled(hier_message *message, weft_comm *comm) {
+    if (hier_message_done(message))
+        return true;
+    /* Acquire: pairs with hier_progress. */
+    int broken = atomic_load_explicit(&comm->world->carrier.broken, memory_order_acquire);
+    intra_receive *receive = &message->receive;
+    if (!broken || message->base.kind != HIER_RECEIVE || !receive->posted ||
+        may_come(comm, receive->match.source, broken))
+        return false;
+    intra_mail_cancel(comm->mailbox, receive);
+    receive->cancelled = false;
+    receive->error = broken;
+    return true;
+}
+
+/* A message of a blocking call, and its communicator. */
+typedef struct awaited {
+    hier_message *message;
+    weft_comm *comm;
+} awaited;
+
+static bool is_settled(void *argument) {
+    const awaited *one = argument;
+    return hier_message_settled(one->message, one->comm);
+}
+
+void hier_message_wait(hier_message *message, weft_comm *comm) {
+    awaited one = {message, comm};
+    hier_wait wait = hier_wait_on(comm, is_settled, &one);
     hier_drive_until(&wait, false);
 }
 
-hier_message *hier_message_take(const hier_envelope *envelope) {
-    weft_comm *comm = envelope->comm;
+static hier_message *new_message(weft_comm *comm) {
+    hier_message *message = core_pool_take(&messages, sizeof(*message), HIER_REQUEST_MAGIC);
+    if (message)
+        message->base.comm = comm;
+    else
+        core_error(WEFT_ERR_NOMEM, "rank %d: no memory for the request of a message", comm->rank);
+    return message;
+}
+
+hier_message *hier_message_take(weft_comm *comm, const char *call) {
     hier_mailbox_enter(comm);
     hier_message *message = (hier_message *)comm->free_messages;
     if (message)
         comm->free_messages = message->base.next_free;
     else
-        message = core_pool_take(&messages, sizeof(*message), HIER_REQUEST_MAGIC);
+        message = new_message(comm);
     if (message) {
         message->base.owned = true;
-        message->base.active = message->base.persistent = false;
-        message->base.comm = comm;
-        message->base.call = envelope->call;
-        message->envelope = *envelope;
-        core_datatype_retain(envelope->type);
+        message->base.active = message->base.persistent = message->keeps_type = false;
+        message->base.call = call;
         comm->requests++;
-    } else {
-        core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for a request", comm->rank, envelope->call);
     }
     hier_mailbox_leave(comm);
     return message;
 }
 
+void hier_message_keep_type(hier_message *message) {
+    core_datatype_retain(message->envelope.type);
+    message->keeps_type = true;
+}
+
 void hier_message_give(hier_message *message) {
     weft_comm *comm = message->base.comm;
-    core_datatype_release(message->envelope.type);
+    if (message->keeps_type)
+        core_datatype_release(message->envelope.type);
     message->base.owned = false;
     message->base.next_free = comm->free_messages;
     comm->free_messages = &message->base;
     comm->requests--;
+}
+
+weft_request *hier_message_sent(weft_comm *comm) {
+    if (comm->sent)
+        return comm->sent;
+    hier_message *message = new_message(comm);
+    if (!message)
+        return NULL;
+    message->base.kind = HIER_SENT;
+    message->base.owned = message->base.active = message->over = true;
+    message->base.call = "a send";
+    return comm->sent = &message->base;
 }
 
 void hier_messages_free(weft_comm *comm) {
@@ -217,4 +274,7 @@ void hier_messages_free(weft_comm *comm) {
         comm->free_messages = message->next_free;
         core_pool_give(&messages, message, HIER_REQUEST_MAGIC);
     }
+    if (comm->sent)
+        core_pool_give(&messages, comm->sent, HIER_REQUEST_MAGIC);
+    comm->sent = NULL;
 }

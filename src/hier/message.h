@@ -9,7 +9,8 @@
 
 #define HIER_REQUEST_MAGIC 0x77745251u
 
-enum hier_request_kind { HIER_COLLECTIVE, HIER_SEND, HIER_RECEIVE };
+/** HIER_SENT: stands for any send that was done when it was started; one for all of a communicator. */
+enum hier_request_kind { HIER_COLLECTIVE, HIER_SEND, HIER_RECEIVE, HIER_SENT };
 
 /** What all requests begin with. Read by who owns the handle; written by him, of a collective under the funnel. */
 struct weft_request {
@@ -25,7 +26,7 @@ struct weft_request {
 
 enum hier_mode { HIER_STANDARD, HIER_SYNCHRONOUS, HIER_BUFFERED };
 
-/** The arguments of a message, checked. */
+/** The arguments of a message; `bytes` when they are checked. */
 typedef struct hier_envelope {
     weft_comm *comm;
     const char *call;
@@ -40,7 +41,8 @@ typedef struct hier_envelope {
 typedef struct hier_message {
     weft_request base;
     hier_envelope envelope; /* of a request */
-    bool over;              /* done when it was started */
+    bool keeps_type;
+    bool over; /* done when it was started */
     union {
         struct {
             intra_send send;
@@ -65,15 +67,25 @@ static inline bool hier_message_done(const hier_message *message) {
     return message->over || (message->base.kind == HIER_SEND ? message->send.done : message->receive.done);
 }
 
+/** As hier_message_done; a receive that can only wait in vain, since its sender is out of reach, is over too, with that error. */
+bool hier_message_settled(hier_message *message, weft_comm *comm);
+
 /** What became of a message that is over; writes the sentence of an error. Status may be NULL. */
 int hier_message_result(const hier_message *message, const hier_envelope *envelope, weft_status *status);
 
 /** Waits until it is over. */
-void hier_message_wait(hier_message *message, const weft_comm *comm);
+void hier_message_wait(hier_message *message, weft_comm *comm);
 
-/** A message in a request of the communicator, not started; NULL and the sentence without memory. Given back with _give. */
-hier_message *hier_message_take(const hier_envelope *envelope);
+/**
+ * A message in a request of the communicator, whose envelope the caller fills in; NULL and the sentence without memory. Given back with
+ * _give. Its type is kept from being freed from _keep on.
+ */
+hier_message *hier_message_take(weft_comm *comm, const char *call);
+void hier_message_keep_type(hier_message *message);
 void hier_message_give(hier_message *message);
+
+/** The request of sends that are done; NULL and the sentence without memory. */
+weft_request *hier_message_sent(weft_comm *comm);
 
 /** Frees what a communicator keeps for its next messages. */
 void hier_messages_free(weft_comm *comm);

@@ -43,14 +43,24 @@ static bool look(void *argument) {
     return of->found = true;
 }
 
+/* Messages without a receive must be taken from where they are to be seen. */
+static void set_takes_all(weft_comm *comm, bool all) {
+    hier_mailbox_enter(comm);
+    comm->mailbox->takes_all = all;
+    hier_mailbox_leave(comm);
+}
+
 static void find(search *of, bool once) {
     if (of->envelope.peer == WEFT_PROC_NULL) {
         hier_status_set(&of->status, WEFT_PROC_NULL, WEFT_ANY_TAG, 0);
         of->found = true;
         return;
     }
-    hier_wait wait = hier_wait_on(of->envelope.comm, look, of);
+    weft_comm *comm = of->envelope.comm;
+    hier_wait wait = hier_wait_on(comm, look, of);
+    set_takes_all(comm, true);
     hier_drive_until(&wait, once);
+    set_takes_all(comm, false);
 }
 
 static int missing(const search *of, const char *what) {
@@ -169,9 +179,11 @@ int weft_imrecv(void *buffer, size_t count, const weft_datatype *type, weft_mess
         return code;
     if (!request)
         return core_error(WEFT_ERR_ARG, "rank %d: %s: request is NULL", envelope.comm->rank, __func__);
-    hier_message *receiving = hier_message_take(&envelope);
+    hier_message *receiving = hier_message_take(envelope.comm, __func__);
     if (!receiving)
         return WEFT_ERR_NOMEM;
+    receiving->envelope = envelope;
+    hier_message_keep_type(receiving);
     serve(receiving, &envelope, message);
     receiving->base.active = true;
     *request = &receiving->base;

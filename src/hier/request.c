@@ -2,7 +2,7 @@
 /* Requests of a process communicator: made, started, finished. */
 #include <core/error.h>
 #include <hier/request.h>
-#include <hier/thread.h>
+#include <hier/staging.h>
 #include <stdlib.h>
 
 static core_pool requests = CORE_POOL_INITIALIZER;
@@ -28,6 +28,10 @@ static hier_operation *take(weft_comm *comm) {
 
 void hier_request_give(weft_request *request) {
     weft_comm *comm = request->comm;
+    hier_operation *operation = operation_of(request);
+    if (operation->staging)
+        hier_staging_free(operation->staging);
+    operation->staging = NULL;
     comm->world->requests -= request->owned;
     request->owned = request->active = request->persistent = false;
     request->next_free = comm->free_requests;
@@ -106,18 +110,38 @@ static void run(hier_operation *request) {
     inter_execution_run(execution, request->id, request->asks_counts ? &counts : &request->plan.binding);
 }
 
-int hier_request_restart(weft_request *request) {
-    hier_operation *operation = operation_of(request);
+static int restart(hier_operation *operation) {
     int code = operation->asks_counts ? prepare_counts(operation) : WEFT_SUCCESS;
     if (!code)
         run(operation);
     return code;
 }
 
+int hier_request_restart(weft_request *request) {
+    hier_operation *operation = operation_of(request);
+    if (operation->staging)
+        hier_staging_pack(operation->staging);
+    hier_funnel_enter(request->comm->world);
+    int code = restart(operation);
+    hier_funnel_leave(request->comm->world);
+    return code;
+}
+
+int hier_request_result(const weft_request *request) {
+    const hier_operation *operation = (const hier_operation *)request;
+    if (operation->staging && !operation->error)
+        hier_staging_unpack(operation->staging);
+    return operation->error;
+}
+
+/* The number of a call. It is taken whatever comes of the call: the other ranks count it too. Under the funnel. */
+static uint64_t next_number(weft_comm *comm, bool persistent) {
+    return persistent ? comm->persistent_sequence++ : comm->sequence++;
+}
+
 /* Under the funnel. */
 static int make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request) {
-    /* The number is taken whatever comes of it: the other ranks count this call too. */
-    uint64_t sequence = persistent ? comm->persistent_sequence++ : comm->sequence++;
+    uint64_t sequence = next_number(comm, persistent);
     hier_operation *made = take(comm);
     if (!made)
         return WEFT_ERR_NOMEM;
@@ -127,6 +151,7 @@ static int make(weft_comm *comm, const hier_arguments *arguments, bool persisten
         return code;
     }
     made->id = (inter_id){0, sequence, persistent}; /* context 0 is the process communicator's */
+    made->staging = arguments->staging;
     made->base.owned = true;
     made->base.persistent = persistent;
     comm->world->requests++;
@@ -136,7 +161,26 @@ static int make(weft_comm *comm, const hier_arguments *arguments, bool persisten
     return WEFT_SUCCESS;
 }
 
+/* Packing is no affair of the funnel, which others wait for. */
+static int make_staged(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request) {
+    hier_arguments staged = *arguments;
+    int code = hier_stage(comm, &staged);
+    if (staged.staging && !persistent)
+        hier_staging_pack(staged.staging);
+    hier_funnel_enter(comm->world);
+    if (code)
+        (void)next_number(comm, persistent);
+    else
+        code = make(comm, &staged, persistent, request);
+    hier_funnel_leave(comm->world);
+    if (code)
+        hier_staging_free(staged.staging);
+    return code;
+}
+
 int hier_request_make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request) {
+    if (arguments->strided)
+        return make_staged(comm, arguments, persistent, request);
     hier_funnel_enter(comm->world);
     int code = make(comm, arguments, persistent, request);
     hier_funnel_leave(comm->world);

@@ -19,14 +19,19 @@ typedef struct hier_operation {
     hier_plan plan;
     bool asks_counts; /* gatherv or scatterv by an algorithm that must know all counts: first the root's go round */
     inter_execution execution;
+    struct hier_staging
+        *staging; /* of types whose data are not one run: packed at each start, unpacked at its end; or NULL */
 } hier_operation;
 
 /** Prepares a collective whose arguments are checked, and starts it unless it is persistent. Errors: WEFT_ERR_NOMEM,
  * WEFT_ERR_MISMATCH (own block). */
 int hier_request_make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request);
 
-/** Starts a persistent collective that is not active. Under the funnel. */
+/** Starts a persistent collective that is not active. */
 int hier_request_restart(weft_request *request);
+
+/** The error of a collective that is complete; without one what has come stands in the user's buffers. */
+int hier_request_result(const weft_request *request);
 
 /** Gives a collective's request that is not active back to its communicator. Under the funnel. */
 void hier_request_give(weft_request *request);

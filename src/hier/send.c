@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* The public calls that send and receive, each in its three forms. */
 #include <core/error.h>
+#include <hier/arguments.h>
 #include <hier/buffered.h>
 #include <stdlib.h>
 #include <weft/message.h>
@@ -38,56 +39,90 @@ static int block_send(hier_envelope *envelope) {
     return message.over && !message.send.error ? WEFT_SUCCESS : finish(&message, envelope, WEFT_STATUS_IGNORE);
 }
 
-/* A request of a message, started unless it is persistent. */
-static int begin(hier_envelope *envelope, bool receives, bool persistent, weft_request **request) {
-    int code = hier_message_check(envelope, receives);
-    if (code)
-        return code;
-    if (!request)
-        return core_error(WEFT_ERR_ARG, "rank %d: %s: request is NULL", envelope->comm->rank, envelope->call);
-    hier_message *message = hier_message_take(envelope);
-    if (!message)
-        return WEFT_ERR_NOMEM;
-    message->base.kind = receives ? HIER_RECEIVE : HIER_SEND;
-    message->base.persistent = persistent;
-    code = persistent ? WEFT_SUCCESS : hier_message_restart(&message->base);
-    if (code) {
-        hier_mailbox_enter(envelope->comm);
-        hier_message_give(message);
-        hier_mailbox_leave(envelope->comm);
-        return code;
-    }
-    *request = &message->base;
-    return WEFT_SUCCESS;
+/* A standard send of a thread is mostly done at once, and then needs no request of its own. */
+static bool is_light(const hier_message *message) {
+    return message->base.kind == HIER_SEND && message->envelope.mode == HIER_STANDARD && message->envelope.comm->team;
 }
 
-static hier_envelope envelope_of(const char *call, const void *buffer, size_t count, const weft_datatype *type,
-                                 int peer, int tag, weft_comm *comm, enum hier_mode mode) {
-    return (hier_envelope){.comm = comm,
-                           .call = call,
-                           .buffer = (void *)(uintptr_t)buffer,
-                           .count = count,
-                           .type = type,
-                           .peer = peer,
-                           .tag = tag,
-                           .mode = mode};
+/* Starts a message; *made is its request, or that of all sends that are done. */
+static int start_request(hier_message *message, weft_request **made) {
+    if (!is_light(message)) {
+        hier_message_keep_type(message);
+        return hier_message_restart(&message->base);
+    }
+    int code = hier_message_send(message, &message->envelope);
+    weft_request *sent = !code && message->over && !message->send.error ? hier_message_sent(message->base.comm) : NULL;
+    if (sent) {
+        hier_message_give(message);
+        *made = sent;
+    } else if (!code) {
+        hier_message_keep_type(message);
+        message->base.active = true;
+    }
+    return code;
 }
+
+/* A request of a message, started unless it is persistent. */
+static int begin(hier_message *message, bool receives, bool persistent, weft_request **request) {
+    weft_comm *comm = message->base.comm;
+    weft_request *made = &message->base;
+    message->base.kind = receives ? HIER_RECEIVE : HIER_SEND;
+    message->base.persistent = persistent;
+    int code = hier_message_check(&message->envelope, receives);
+    if (!code && !request)
+        code = core_error(WEFT_ERR_ARG, "rank %d: %s: request is NULL", comm->rank, message->base.call);
+    if (!code && persistent)
+        hier_message_keep_type(message);
+    else if (!code)
+        code = start_request(message, &made);
+    if (!code) {
+        *request = made;
+        return WEFT_SUCCESS;
+    }
+    hier_mailbox_enter(comm);
+    hier_message_give(message);
+    hier_mailbox_leave(comm);
+    return code;
+}
+
+/*
+ * Written to where it stays: to copy it would be to read again at once what has just been written in smaller pieces, which waits for all
+ * stores before it, and those of the message before to the receiver's cache among them.
+ */
+static inline void fill(hier_envelope *envelope, const char *call, const void *buffer, size_t count,
+                        const weft_datatype *type, int peer, int tag, weft_comm *comm, enum hier_mode mode) {
+    envelope->comm = comm;
+    envelope->call = call;
+    envelope->buffer = (void *)(uintptr_t)buffer;
+    envelope->count = count;
+    envelope->type = type;
+    envelope->peer = peer;
+    envelope->tag = tag;
+    envelope->mode = mode;
+}
+
+#define BEGIN(peer, mode, receives, persistent)                                                                        \
+    int code = hier_check_comm(comm, __func__);                                                                        \
+    hier_message *message = code ? NULL : hier_message_take(comm, __func__);                                           \
+    if (!message)                                                                                                      \
+        return code ? code : WEFT_ERR_NOMEM;                                                                           \
+    fill(&message->envelope, __func__, buffer, count, type, peer, tag, comm, mode);                                    \
+    return begin(message, receives, persistent, request)
 
 #define MESSAGE const void *buffer, size_t count, const weft_datatype *type, int dest, int tag, weft_comm *comm
 
 /* The three forms of a mode of sending. */
 #define SEND(blocking, nonblocking, persistent, mode)                                                                  \
     int weft_##blocking(MESSAGE) {                                                                                     \
-        hier_envelope envelope = envelope_of(__func__, buffer, count, type, dest, tag, comm, mode);                    \
+        hier_envelope envelope;                                                                                        \
+        fill(&envelope, __func__, buffer, count, type, dest, tag, comm, mode);                                         \
         return block_send(&envelope);                                                                                  \
     }                                                                                                                  \
     int weft_##nonblocking(MESSAGE, weft_request **request) {                                                          \
-        hier_envelope envelope = envelope_of(__func__, buffer, count, type, dest, tag, comm, mode);                    \
-        return begin(&envelope, false, false, request);                                                                \
+        BEGIN(dest, mode, false, false);                                                                               \
     }                                                                                                                  \
     int weft_##persistent(MESSAGE, weft_request **request) {                                                           \
-        hier_envelope envelope = envelope_of(__func__, buffer, count, type, dest, tag, comm, mode);                    \
-        return begin(&envelope, false, true, request);                                                                 \
+        BEGIN(dest, mode, false, true);                                                                                \
     }
 
 SEND(send, isend, send_init, HIER_STANDARD)
@@ -97,7 +132,8 @@ SEND(rsend, irsend, rsend_init, HIER_STANDARD)
 
 int weft_recv(void *buffer, size_t count, const weft_datatype *type, int source, int tag, weft_comm *comm,
               weft_status *status) {
-    hier_envelope envelope = envelope_of(__func__, buffer, count, type, source, tag, comm, HIER_STANDARD);
+    hier_envelope envelope;
+    fill(&envelope, __func__, buffer, count, type, source, tag, comm, HIER_STANDARD);
     hier_message message;
     int code = hier_message_check(&envelope, true);
     if (!code)
@@ -107,14 +143,12 @@ int weft_recv(void *buffer, size_t count, const weft_datatype *type, int source,
 
 int weft_irecv(void *buffer, size_t count, const weft_datatype *type, int source, int tag, weft_comm *comm,
                weft_request **request) {
-    hier_envelope envelope = envelope_of(__func__, buffer, count, type, source, tag, comm, HIER_STANDARD);
-    return begin(&envelope, true, false, request);
+    BEGIN(source, HIER_STANDARD, true, false);
 }
 
 int weft_recv_init(void *buffer, size_t count, const weft_datatype *type, int source, int tag, weft_comm *comm,
                    weft_request **request) {
-    hier_envelope envelope = envelope_of(__func__, buffer, count, type, source, tag, comm, HIER_STANDARD);
-    return begin(&envelope, true, true, request);
+    BEGIN(source, HIER_STANDARD, true, true);
 }
 
 /* Both are checked before either is started. */
@@ -143,15 +177,17 @@ static int exchange(hier_envelope *send, hier_envelope *recv, weft_status *statu
 int weft_sendrecv(const void *send, size_t send_count, const weft_datatype *send_type, int dest, int send_tag,
                   void *recv, size_t recv_count, const weft_datatype *recv_type, int source, int recv_tag,
                   weft_comm *comm, weft_status *status) {
-    hier_envelope out = envelope_of(__func__, send, send_count, send_type, dest, send_tag, comm, HIER_STANDARD);
-    hier_envelope in = envelope_of(__func__, recv, recv_count, recv_type, source, recv_tag, comm, HIER_STANDARD);
+    hier_envelope out, in;
+    fill(&out, __func__, send, send_count, send_type, dest, send_tag, comm, HIER_STANDARD);
+    fill(&in, __func__, recv, recv_count, recv_type, source, recv_tag, comm, HIER_STANDARD);
     return exchange(&out, &in, status);
 }
 
 int weft_sendrecv_replace(void *buffer, size_t count, const weft_datatype *type, int dest, int send_tag, int source,
                           int recv_tag, weft_comm *comm, weft_status *status) {
-    hier_envelope out = envelope_of(__func__, buffer, count, type, dest, send_tag, comm, HIER_STANDARD);
-    hier_envelope in = envelope_of(__func__, buffer, count, type, source, recv_tag, comm, HIER_STANDARD);
+    hier_envelope out, in;
+    fill(&out, __func__, buffer, count, type, dest, send_tag, comm, HIER_STANDARD);
+    fill(&in, __func__, buffer, count, type, source, recv_tag, comm, HIER_STANDARD);
     int code = hier_message_check(&out, false);
     if (code)
         return code;

@@ -6,6 +6,7 @@
 #ifndef HIER_THREAD_H
 #define HIER_THREAD_H
 
+#include <core/error.h>
 #include <hier/network.h>
 #include <intra/combine.h>
 
@@ -42,11 +43,18 @@ static inline intra_slice hier_whole(const hier_call *call) {
     return (intra_slice){0, call->arguments->recv_count};
 }
 
+/** Notes that combining failed, if it did. */
+static inline void hier_combined(hier_call *call, int code) {
+    if (code && !call->error)
+        call->error = core_error(code, "rank %d: %s: no memory for an element of %zu bytes", call->comm->rank,
+                                 call->arguments->call, call->arguments->recv_type->size_bytes);
+}
+
 /** Combines a slice of all threads' operands, which are in their cells or offered, in thread order. */
 static inline void hier_combine(hier_call *call, bool in_cells, intra_slice slice, void *out) {
     const hier_arguments *arguments = call->arguments;
-    intra_combine(&call->meeting, (intra_operands){in_cells, arguments->send}, arguments->op, arguments->recv_type,
-                  slice, out);
+    hier_combined(call, intra_combine(&call->meeting, (intra_operands){in_cells, arguments->send}, arguments->op,
+                                      arguments->recv_type, slice, out));
 }
 
 /** A process-level reduction of the nodes' sums, in place. */

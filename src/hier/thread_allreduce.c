@@ -68,8 +68,8 @@ static void by_slices(hier_call *call) {
     if (!hier_sync(call, HIER_OFFERED))
         return;
     if (hier_single_node(call)) {
-        intra_combine_for_all(&call->meeting, arguments->send, arguments->recv, arguments->op, arguments->recv_type,
-                              slice);
+        hier_combined(call, intra_combine_for_all(&call->meeting, arguments->send, arguments->recv, arguments->op,
+                                                  arguments->recv_type, slice));
     } else {
         hier_combine(call, false, slice, hier_at(intra_offer_of(&call->meeting, 0)->recv, slice.begin, size));
         intra_post(&call->meeting, HIER_READY);

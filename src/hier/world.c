@@ -56,8 +56,15 @@ static int make_process_comm(hier_world *world, int rank, int size) {
     return hier_mailbox_init(world, &world->mailbox, rank, 1, (core_waiting){0});
 }
 
+/* What a rendezvous costs more than a copy, between threads and between processes. */
+#define EAGER_BYTES_IN_PROCESS ((size_t)1 << 10)
+
+size_t hier_eager_limit(const hier_world *world, size_t measured) {
+    return world->config.eager_limit < 0 ? measured : (size_t)world->config.eager_limit;
+}
+
 int hier_mailbox_init(hier_world *world, intra_mailbox *mailbox, int rank, int threads, core_waiting waiting) {
-    intra_mail_limits limits = {.eager_bytes = (size_t)world->config.eager_limit,
+    intra_mail_limits limits = {.eager_bytes = hier_eager_limit(world, EAGER_BYTES_IN_PROCESS),
                                 .unexpected_bytes = (size_t)world->config.unexpected_limit};
     mailbox->fetch = hier_carrier_fetch;
     mailbox->drop = hier_carrier_drop;

@@ -69,6 +69,9 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
  */
 int hier_world_use_lines(hier_world *world, inter_lines *lines);
 
+/** The longest message that is copied on its way: the user's, or what was measured. */
+size_t hier_eager_limit(const hier_world *world, size_t measured);
+
 /** Makes the mailbox of a rank, in zeroed memory. `threads` of the process send to it. */
 int hier_mailbox_init(hier_world *world, intra_mailbox *mailbox, int rank, int threads, core_waiting waiting);
 

@@ -32,8 +32,7 @@ static int issue(inter_lane *lane, size_t index, bool read_next) {
     case INTER_STEP_RECV:
         return transport->recv(transport, step->peer, tag_of(execution, step, step->peer), out, bytes, request);
     case INTER_STEP_REDUCE:
-        core_reduce(execution->op, execution->type, left, address_of(execution, step->right), out, step->count);
-        return WEFT_SUCCESS;
+        return core_reduce(execution->op, execution->type, left, address_of(execution, step->right), out, step->count);
     case INTER_STEP_COPY:
         if (left != out && bytes)
             memcpy(out, left, bytes);

@@ -27,13 +27,17 @@ intra_slice intra_slice_of(size_t count, size_t element_bytes, int index, int pa
 
 /**
  * Combines, in thread order, elements begin … begin+count-1 of every thread's operand into `out` (which is where
- * element `begin` goes). `out` may be the place of one of the operands. All threads have posted their operands.
+ * element `begin` goes). `out` may be the place of one of the operands. All threads have posted their operands. Returns
+ * WEFT_SUCCESS, or WEFT_ERR_NOMEM without memory for one element, which only elements of more than 4 KiB need.
  */
-void intra_combine(const intra_meeting *meeting, intra_operands operands, const weft_op *op, const weft_datatype *type,
-                   intra_slice slice, void *out);
+int intra_combine(const intra_meeting *meeting, intra_operands operands, const weft_op *op, const weft_datatype *type,
+                  intra_slice slice, void *out);
 
-/** Combines a slice of the offered operands, and puts the result into every thread's offered recv; own, recv: the caller's. */
-void intra_combine_for_all(const intra_meeting *meeting, const void *own, void *recv, const weft_op *op,
-                           const weft_datatype *type, intra_slice slice);
+/**
+ * Combines a slice of the offered operands, and puts the result into every thread's offered recv; own, recv: the caller's.
+ * Returns as intra_combine().
+ */
+int intra_combine_for_all(const intra_meeting *meeting, const void *own, void *recv, const weft_op *op,
+                          const weft_datatype *type, intra_slice slice);
 
 #endif

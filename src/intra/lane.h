@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * A lane: the short way of messages from one thread to another of its process. One writer, one reader.
+ * A lane: the short way of messages from one thread to another of its process. A ring of bytes with one writer and one reader.
  *
- *     lines   written by the sender in turn; a line's stamp is written last and tells its number
- *     taken   written by the receiver: how many lines, and how many bytes of the ring, it has taken
- *     ring    the bytes of messages that are too long for a line, written by the sender
+ *     | word | bytes … | word | bytes … | 0 |        a message begins on 16 bytes: four of 8 bytes share a cache line
+ *
+ * The word is what the message is, its length and its tag; it is written last and is never 0. Before it stands, the word behind it
+ * is 0: the reader goes on until he finds one. A message does not run over the ring's end: a word that says so stands for the rest.
  *
  * What finds no room goes by the receiver's list (mailbox.h), and so does everything after it until the receiver has taken all that
  * went there: so the order of sending is kept.
@@ -14,50 +15,72 @@
 
 #include <stdalign.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define INTRA_LANE_LINES 32
-#define INTRA_LANE_RING  ((size_t)32 << 10)
-#define INTRA_MAIL_BYTES 40 /* the most that a line carries itself */
+#define INTRA_LANE_BYTES   ((size_t)32 << 10)
+#define INTRA_LANE_STEP    16
+/** The longest message in a lane. */
+#define INTRA_LANE_LONGEST (INTRA_LANE_BYTES / 4)
 
-enum intra_mail_kind { INTRA_MAIL_LINE, INTRA_MAIL_RING, INTRA_MAIL_OFFER };
-
-typedef struct intra_mail_line {
-    alignas(64) _Atomic uint64_t stamp; /* the number of the message, from 1; released last by the sender */
-    int32_t tag;
-    uint32_t kind; /* enum intra_mail_kind */
-    uint64_t bytes;
-    union {
-        unsigned char payload[INTRA_MAIL_BYTES];
-        struct intra_send *send; /* of an offer */
-    };
-} intra_mail_line;
-_Static_assert(sizeof(intra_mail_line) == 64, "a message is one cache line");
+enum intra_lane_kind { INTRA_LANE_COPY = 1, INTRA_LANE_OFFER, INTRA_LANE_SKIP };
 
 typedef struct intra_lane {
-    intra_mail_line lines[INTRA_LANE_LINES];
+    alignas(128) unsigned char ring[INTRA_LANE_BYTES];
     /* The receiver writes, the sender reads: */
-    alignas(128) _Atomic uint64_t taken; /* lines */
-    _Atomic uint64_t eaten;              /* bytes of the ring, those skipped at its end included */
+    alignas(128) _Atomic uint64_t taken; /* bytes, those skipped included */
     _Atomic uint64_t fetched;            /* messages that went by the list */
     /* The sender's own: */
-    alignas(128) uint64_t sent, known_taken;
-    uint64_t ring_sent, known_eaten;
-    uint64_t spilled, known_fetched; /* messages that went by the list */
-    int32_t source;                  /* the sender's rank; set before the receiver knows the lane */
-    alignas(128) unsigned char ring[INTRA_LANE_RING];
+    alignas(128) uint64_t sent, known_taken; /* bytes */
+    uint64_t spilled, known_fetched;         /* messages that went by the list */
+    int32_t source;                          /* the sender's rank; set before the receiver knows the lane */
 } intra_lane;
 
-/** Where in the ring a message begins when `used` bytes have gone through it: it does not run over the ring's end. */
-static inline uint64_t intra_ring_begin(uint64_t used, size_t bytes) {
-    uint64_t at = used % INTRA_LANE_RING;
-    return at + bytes > INTRA_LANE_RING ? used + INTRA_LANE_RING - at : used;
+static inline uint64_t intra_lane_word(enum intra_lane_kind kind, size_t bytes, int32_t tag) {
+    return (uint64_t)kind << 56 | (uint64_t)bytes << 32 | (uint32_t)tag;
 }
 
-/** What has gone through the ring after it: messages begin on cache lines. */
-static inline uint64_t intra_ring_end(uint64_t begin, size_t bytes) {
-    return begin + (bytes + 63) / 64 * 64;
+static inline enum intra_lane_kind intra_lane_kind_of(uint64_t word) {
+    return (enum intra_lane_kind)(word >> 56);
+}
+
+static inline size_t intra_lane_bytes_of(uint64_t word) {
+    return word >> 32 & 0xffffff;
+}
+
+static inline int32_t intra_lane_tag_of(uint64_t word) {
+    return (int32_t)(uint32_t)word;
+}
+
+static inline _Atomic uint64_t *intra_lane_at(intra_lane *lane, uint64_t place) {
+    return (_Atomic uint64_t *)(void *)&lane->ring[place % INTRA_LANE_BYTES];
+}
+
+/** The bytes of the message that begins at `place`. */
+static inline void *intra_lane_payload(intra_lane *lane, uint64_t place) {
+    return &lane->ring[place % INTRA_LANE_BYTES + sizeof(uint64_t)];
+}
+
+/** What a message of so many bytes takes. */
+static inline uint64_t intra_lane_room(size_t bytes) {
+    return (sizeof(uint64_t) + bytes + INTRA_LANE_STEP - 1) / INTRA_LANE_STEP * INTRA_LANE_STEP;
+}
+
+/** Can the next message have `bytes` bytes? By the sender. Where the ring ends before, he goes to its beginning. */
+bool intra_lane_has_room(intra_lane *lane, size_t bytes, bool patient);
+
+/** Sends what was written to the payload at lane->sent. Release: pairs with intra_lane_look. */
+static inline void intra_lane_send(intra_lane *lane, enum intra_lane_kind kind, size_t bytes, int32_t tag) {
+    uint64_t place = lane->sent;
+    lane->sent = place + intra_lane_room(bytes);
+    atomic_store_explicit(intra_lane_at(lane, lane->sent), 0, memory_order_relaxed);
+    atomic_store_explicit(intra_lane_at(lane, place), intra_lane_word(kind, bytes, tag), memory_order_release);
+}
+
+/** The word of the next message, or 0; by the receiver, who has taken `taken` bytes. Acquire: pairs with intra_lane_send. */
+static inline uint64_t intra_lane_look(intra_lane *lane, uint64_t taken) {
+    return atomic_load_explicit(intra_lane_at(lane, taken), memory_order_acquire);
 }
 
 #endif

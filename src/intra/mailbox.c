@@ -5,9 +5,6 @@
 #include <string.h>
 #include <weft/message.h>
 
-/* So many lines further than the one that is being taken. */
-#define AHEAD 3
-
 /* Stands for a lane that cannot be had. */
 static intra_lane no_lane;
 
@@ -74,7 +71,6 @@ intra_parcel *intra_parcel_make(int32_t source, int32_t tag, size_t room) {
     parcel->bytes = parcel->room = room;
     parcel->send = NULL;
     parcel->foreign = NULL;
-    parcel->embedded = false;
     return parcel;
 }
 
@@ -89,7 +85,7 @@ void intra_parcel_push(intra_mailbox *mailbox, intra_parcel *parcel) {
 }
 
 void intra_parcel_free(intra_mailbox *mailbox, intra_parcel *parcel) {
-    if (parcel->embedded)
+    if (parcel->send)
         return;
     atomic_fetch_sub_explicit(&mailbox->parcel_bytes, memory_of(parcel->room), memory_order_relaxed);
     free(parcel);
@@ -103,7 +99,8 @@ static intra_lane *make_lane(intra_mailbox *from, intra_mailbox *to) {
     intra_lane *lane = aligned_alloc(alignof(intra_lane), sizeof(*lane));
     if (!lane)
         return &no_lane;
-    memset(lane, 0, offsetof(intra_lane, ring));
+    memset(lane->ring, 0, sizeof(uint64_t)); /* no message yet; the rest is written before it is read */
+    memset((char *)lane + sizeof(lane->ring), 0, sizeof(*lane) - sizeof(lane->ring));
     lane->source = from->rank;
     int index = atomic_fetch_add_explicit(&to->lane_count, 1, memory_order_relaxed);
     if (index >= INTRA_LANES) {
@@ -130,59 +127,20 @@ static bool in_order(intra_lane *lane) {
     return lane->spilled == lane->known_fetched;
 }
 
-/* The next line, if there is one free. */
-static intra_mail_line *next_line(intra_lane *lane) {
-    if (lane->sent - lane->known_taken == INTRA_LANE_LINES) {
-        /* Acquire: pairs with took(); the line has been read. */
-        lane->known_taken = atomic_load_explicit(&lane->taken, memory_order_acquire);
-        if (lane->sent - lane->known_taken == INTRA_LANE_LINES)
-            return NULL;
-    }
-    return &lane->lines[lane->sent % INTRA_LANE_LINES];
-}
-
-static bool find_ring(intra_lane *lane, size_t bytes, uint64_t *begin) {
-    *begin = intra_ring_begin(lane->ring_sent, bytes);
-    uint64_t end = intra_ring_end(*begin, bytes);
-    if (end - lane->known_eaten > INTRA_LANE_RING)
-        /* Acquire: pairs with took(); the bytes have been read. */
-        lane->known_eaten = atomic_load_explicit(&lane->eaten, memory_order_acquire);
-    return end - lane->known_eaten <= INTRA_LANE_RING;
-}
-
-static void send_line(intra_lane *lane, intra_mail_line *line, int32_t tag, enum intra_mail_kind kind, size_t bytes) {
-    line->tag = tag;
-    line->kind = kind;
-    line->bytes = bytes;
-    /* Release: pairs with take_lane, publishes the rest of the line and what it speaks of. */
-    atomic_store_explicit(&line->stamp, ++lane->sent, memory_order_release);
-}
-
 static bool send_copy(intra_lane *lane, int32_t tag, const void *buffer, const weft_datatype *type, size_t count,
-                      size_t bytes) {
-    intra_mail_line *line = next_line(lane);
-    uint64_t begin = 0;
-    if (!line)
+                      size_t bytes, bool patient) {
+    if (bytes > INTRA_LANE_LONGEST || !intra_lane_has_room(lane, bytes, patient))
         return false;
-    if (bytes <= INTRA_MAIL_BYTES) {
-        core_pack(line->payload, buffer, type, count, 0, bytes);
-        send_line(lane, line, tag, INTRA_MAIL_LINE, bytes);
-        return true;
-    }
-    if (bytes > INTRA_LANE_RING / 2 || !find_ring(lane, bytes, &begin))
-        return false;
-    core_pack(&lane->ring[begin % INTRA_LANE_RING], buffer, type, count, 0, bytes);
-    lane->ring_sent = intra_ring_end(begin, bytes);
-    send_line(lane, line, tag, INTRA_MAIL_RING, bytes);
+    core_pack(intra_lane_payload(lane, lane->sent), buffer, type, count, 0, bytes);
+    intra_lane_send(lane, INTRA_LANE_COPY, bytes, tag);
     return true;
 }
 
 static bool send_offer(intra_lane *lane, int32_t tag, intra_send *send) {
-    intra_mail_line *line = next_line(lane);
-    if (!line)
+    if (!intra_lane_has_room(lane, sizeof(send), false))
         return false;
-    line->send = send;
-    send_line(lane, line, tag, INTRA_MAIL_OFFER, send->bytes);
+    memcpy(intra_lane_payload(lane, lane->sent), &send, sizeof(send));
+    intra_lane_send(lane, INTRA_LANE_OFFER, sizeof(send), tag);
     return true;
 }
 
@@ -192,7 +150,7 @@ static void send_parcel(intra_mailbox *to, intra_lane *lane, intra_parcel *parce
         parcel->after = lane->sent;
         lane->spilled++;
     }
-    if (parcel->embedded)
+    if (parcel->send)
         intra_mail_push(to, &parcel->mail);
     else
         intra_parcel_push(to, parcel);
@@ -212,7 +170,6 @@ static void prepare_offer(intra_mailbox *from, intra_send *send, int32_t tag) {
     parcel->bytes = send->bytes;
     parcel->send = send;
     parcel->foreign = NULL;
-    parcel->embedded = true;
 }
 
 bool intra_mail_send(intra_mailbox *from, intra_mailbox *to, int thread, int32_t tag, const void *buffer,
@@ -221,13 +178,13 @@ bool intra_mail_send(intra_mailbox *from, intra_mailbox *to, int thread, int32_t
     bool by_lane = lane != &no_lane && in_order(lane);
     if (!synchronous && bytes <= to->limits.eager_bytes &&
         atomic_load_explicit(&to->parcel_bytes, memory_order_relaxed) <= to->limits.unexpected_bytes) {
-        if (by_lane && send_copy(lane, tag, buffer, type, count, bytes)) {
+        if (by_lane && send_copy(lane, tag, buffer, type, count, bytes, from != to && !to->waiting.may_sleep)) {
             intra_mail_ring(to);
             return true;
         }
         intra_parcel *parcel = intra_parcel_make(from->rank, tag, bytes);
         if (parcel) {
-            core_pack(parcel->payload, buffer, type, count, 0, bytes);
+            core_pack(intra_parcel_payload(parcel), buffer, type, count, 0, bytes);
             send_parcel(to, lane, parcel);
             return true;
         }
@@ -301,7 +258,7 @@ void intra_mail_serve(intra_mailbox *mailbox, intra_receive *receive, intra_parc
         receive_offer(mailbox, receive, parcel->send);
         return;
     }
-    receive_copy(mailbox, receive, parcel->payload);
+    receive_copy(mailbox, receive, intra_parcel_payload(parcel));
     intra_parcel_free(mailbox, parcel);
 }
 
@@ -363,67 +320,63 @@ void intra_mail_take(intra_mailbox *mailbox, intra_parcel *parcel) {
  * Progress.
  */
 
-static const void *payload_of(const intra_lane *lane, const intra_mail_line *line) {
-    if (line->kind == INTRA_MAIL_LINE)
-        return line->payload;
-    uint64_t eaten = atomic_load_explicit(&lane->eaten, memory_order_relaxed);
-    return &lane->ring[intra_ring_begin(eaten, line->bytes) % INTRA_LANE_RING];
-}
-
-/* The line, and its part of the ring, may be written again. */
-static void took(intra_lane *lane, const intra_mail_line *line, uint64_t taken) {
-    if (line->kind == INTRA_MAIL_RING) {
-        uint64_t eaten = atomic_load_explicit(&lane->eaten, memory_order_relaxed);
-        /* Release: pairs with find_ring. */
-        atomic_store_explicit(&lane->eaten, intra_ring_end(intra_ring_begin(eaten, line->bytes), line->bytes),
-                              memory_order_release);
-    }
-    /* Release: pairs with next_line. */
-    atomic_store_explicit(&lane->taken, taken, memory_order_release);
-}
-
 /* Puts a message of a lane aside until it is received; false without memory. */
-static bool keep_line(intra_mailbox *mailbox, intra_lane *lane, const intra_mail_line *line) {
-    intra_parcel *parcel = &line->send->parcel;
-    if (line->kind != INTRA_MAIL_OFFER) {
-        parcel = intra_parcel_make(lane->source, line->tag, line->bytes);
+static bool keep(intra_mailbox *mailbox, const intra_lane *lane, uint64_t word, const void *payload,
+                 intra_send *offer) {
+    intra_parcel *parcel;
+    if (offer) {
+        parcel = &offer->parcel;
+    } else {
+        size_t bytes = intra_lane_bytes_of(word);
+        parcel = intra_parcel_make(lane->source, intra_lane_tag_of(word), bytes);
         if (!parcel)
             return false;
         charge(mailbox, parcel);
-        memcpy(parcel->payload, payload_of(lane, line), line->bytes);
+        memcpy(intra_parcel_payload(parcel), payload, bytes);
     }
     intra_matching_keep(&mailbox->matching, &parcel->match);
     return true;
 }
 
-/* Takes lines until `end` of them have been taken in all, or none is there. */
-static unsigned take_lane(intra_mailbox *mailbox, intra_lane *lane, uint64_t end) {
-    uint64_t taken = atomic_load_explicit(&lane->taken, memory_order_relaxed);
+/* A message of a lane: to its receive, or aside; false without memory. */
+static bool take_message(intra_mailbox *mailbox, const intra_lane *lane, uint64_t word, const void *payload) {
+    int32_t tag = intra_lane_tag_of(word);
+    intra_send *offer = NULL;
+    if (intra_lane_kind_of(word) == INTRA_LANE_OFFER)
+        memcpy(&offer, payload, sizeof(offer));
+    intra_receive *receive = receive_of(intra_matching_arrive(&mailbox->matching, lane->source, tag));
+    if (!receive)
+        return keep(mailbox, lane, word, payload, offer);
+    met(receive, lane->source, tag, offer ? offer->bytes : intra_lane_bytes_of(word));
+    if (offer)
+        receive_offer(mailbox, receive, offer);
+    else
+        receive_copy(mailbox, receive, payload);
+    return true;
+}
+
+/* Can what comes be of use now? Else it stays where it is, and is not moved twice. */
+static bool wants_more(const intra_mailbox *mailbox) {
+    return mailbox->matching.posted_count || mailbox->takes_all;
+}
+
+/* Takes messages until `end` bytes have been taken in all, or none is there, or, but for `all`, no receive is left. */
+static unsigned take_lane(intra_mailbox *mailbox, intra_lane *lane, uint64_t end, bool all) {
+    uint64_t taken = atomic_load_explicit(&lane->taken, memory_order_relaxed), word;
     unsigned events = 0;
-    for (; taken < end; events++) {
-        intra_mail_line *line = &lane->lines[taken % INTRA_LANE_LINES];
-        /* Acquire: pairs with send_line. */
-        if (atomic_load_explicit(&line->stamp, memory_order_acquire) != taken + 1)
-            break;
-        if (events) /* more than one is on its way: get the lines of the next */
-            __builtin_prefetch(&lane->lines[(taken + AHEAD) % INTRA_LANE_LINES]);
-        intra_receive *receive = receive_of(intra_matching_arrive(&mailbox->matching, lane->source, line->tag));
-        if (!receive) {
-            if (!keep_line(mailbox, lane, line))
-                break; /* it stays in its line until there is memory */
-        } else {
-            met(receive, lane->source, line->tag, line->bytes);
-            if (line->kind == INTRA_MAIL_OFFER)
-                receive_offer(mailbox, receive, line->send);
-            else
-                receive_copy(mailbox, receive, payload_of(lane, line));
-        }
-        took(lane, line, ++taken);
+    while (taken < end && (all || wants_more(mailbox)) && (word = intra_lane_look(lane, taken))) {
+        if (intra_lane_kind_of(word) != INTRA_LANE_SKIP &&
+            !take_message(mailbox, lane, word, intra_lane_payload(lane, taken)))
+            break; /* it stays in its place until there is memory */
+        taken += intra_lane_room(intra_lane_bytes_of(word));
+        /* Release: pairs with is_free() in lane.c. */
+        atomic_store_explicit(&lane->taken, taken, memory_order_release);
+        events++;
     }
     return events;
 }
 
-/* A message from the list; those of its sender that are in the lane come first. */
+/* A message from the list; what its sender put into the lane before comes first. */
 static void take_parcel(intra_mailbox *mailbox, intra_parcel *parcel) {
     intra_lane *lane = parcel->lane;
     intra_receive *receive =
@@ -483,7 +436,7 @@ static unsigned take_all_mail(intra_mailbox *mailbox) {
     for (intra_mail *mail = mailbox->held ? mailbox->held : take_list(mailbox); mail; events++) {
         intra_parcel *parcel = (intra_parcel *)(void *)mail;
         if (mail->kind == INTRA_PARCEL && parcel->lane) {
-            take_lane(mailbox, parcel->lane, parcel->after);
+            take_lane(mailbox, parcel->lane, parcel->after, true);
             if (atomic_load_explicit(&parcel->lane->taken, memory_order_relaxed) < parcel->after)
                 break;
         }
@@ -523,12 +476,11 @@ static unsigned copy_some(intra_mailbox *mailbox) {
 unsigned intra_mail_progress(intra_mailbox *mailbox) {
     unsigned events = 0;
     int lanes = atomic_load_explicit(&mailbox->lane_count, memory_order_relaxed);
-    for (int i = 0; i < lanes && i < INTRA_LANES; i++) {
+    for (int i = 0; i < lanes && i < INTRA_LANES && wants_more(mailbox); i++) {
         /* Acquire: pairs with make_lane. */
         intra_lane *lane = atomic_load_explicit(&mailbox->lanes[i], memory_order_acquire);
         if (lane)
-            events +=
-                take_lane(mailbox, lane, atomic_load_explicit(&lane->taken, memory_order_relaxed) + INTRA_LANE_LINES);
+            events += take_lane(mailbox, lane, UINT64_MAX, false);
     }
     if (mailbox->held || atomic_load_explicit(&mailbox->list, memory_order_relaxed))
         events += take_all_mail(mailbox);
@@ -545,6 +497,7 @@ static void discard(intra_mailbox *mailbox, intra_parcel *parcel) {
 }
 
 void intra_mailbox_free(intra_mailbox *mailbox) {
+    mailbox->takes_all = true;
     while (intra_mail_progress(mailbox))
         continue;
     for (intra_parcel *parcel; (parcel = intra_mail_find(mailbox, WEFT_ANY_SOURCE, WEFT_ANY_TAG));) {

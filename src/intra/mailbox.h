@@ -50,18 +50,20 @@ typedef struct intra_mail {
     enum intra_mail_word kind;
 } intra_mail;
 
-/** A message that is not in a lane: on its way by the list, or without a receive. */
+/** A message that is not in a lane: on its way by the list, or without a receive. Its bytes follow, unless it is offered. */
 typedef struct intra_parcel {
-    intra_mail mail; /* INTRA_PARCEL */
+    alignas(16) intra_mail mail; /* INTRA_PARCEL */
     intra_unexpected match;
     intra_lane *lane;        /* it would have gone by this one, after … */
     uint64_t after;          /* … so many lines of it; NULL: it has none */
-    size_t bytes, room;      /* of the message; of the payload below */
-    struct intra_send *send; /* an offer of a thread of the process … */
-    void *foreign; /* … or one from another process: mailbox->fetch knows; both NULL: it has its bytes itself */
-    bool embedded; /* in its send: not to be freed */
-    unsigned char payload[];
+    size_t bytes, room;      /* of the message; of what follows */
+    struct intra_send *send; /* an offer of a thread of the process: this is part of it */
+    void *foreign;           /* one of another process, which mailbox->fetch knows */
 } intra_parcel;
+
+static inline void *intra_parcel_payload(intra_parcel *parcel) {
+    return parcel + 1;
+}
 
 /** A receive. The caller's memory, which stays where it is until it is done. */
 typedef struct intra_receive {
@@ -110,6 +112,7 @@ typedef struct intra_mailbox {
     alignas(128) _Atomic size_t parcel_bytes;
     /* The owner's own: */
     alignas(128) intra_matching matching;
+    bool takes_all;         /* somebody looks for messages that no receive is posted for */
     intra_mail *held;       /* taken from the list, and not looked at yet */
     intra_lane **ways;      /* by thread: the lane from this rank to that; NULL: none yet */
     intra_receive *copying; /* receives that are being copied */
@@ -152,7 +155,8 @@ void intra_mail_serve(intra_mailbox *mailbox, intra_receive *receive, intra_parc
 /** Takes back a receive that has met no message: it is done, and cancelled. Else nothing happens. By the owner. */
 void intra_mail_cancel(intra_mailbox *mailbox, intra_receive *receive);
 
-/** The oldest message without a receive that source and tag (or wildcards) match; NULL. It stays. By the owner, after progress. */
+/** The oldest message without a receive that source and tag (or wildcards) match; NULL. It stays. By the owner, who has set
+ * takes_all before the last progress. */
 intra_parcel *intra_mail_find(intra_mailbox *mailbox, int32_t source, int32_t tag);
 /** Takes it out of the queue. */
 void intra_mail_take(intra_mailbox *mailbox, intra_parcel *parcel);

@@ -244,10 +244,12 @@ TEST_F(Config, ThePrintedTableShowsValuesAndOrigins) {
     setenv("WEFT_ALGORITHM", "allreduce=nbBDE/slices", 1);
     ASSERT_EQ(load(&options), WEFT_SUCCESS);
     std::string table = print();
-    for (const char *row : {"WEFT_THREAD_LEVEL  serialized   default ", "WEFT_WAIT          yield        option ",
-                            "WEFT_SLOTS         256          environment ", "WEFT_THREADS       0            default ",
-                            "WEFT_BOOTSTRAP     auto         default ", "WEFT_LINES         on           default ",
-                            "WEFT_ALGORITHM     allreduce=nbBDE/slices environment"})
+    for (const char *row :
+         {"WEFT_THREAD_LEVEL     serialized   default ", "WEFT_WAIT             yield        option ",
+          "WEFT_SLOTS            256          environment ", "WEFT_THREADS          0            default ",
+          "WEFT_BOOTSTRAP        auto         default ", "WEFT_LINES            on           default ",
+          "WEFT_PROGRESS         none         default ", "WEFT_EAGER_LIMIT      -1           default ",
+          "WEFT_UNEXPECTED_LIMIT 16777216     default ", "WEFT_ALGORITHM        allreduce=nbBDE/slices environment"})
         EXPECT_NE(table.find(row), std::string::npos) << row << "\nin\n" << table;
     EXPECT_NE(table.find("power of two, 2 to 1024"), std::string::npos) << table;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 #include <vector>
+#include <weft/datatype.h>
 extern "C" {
 #include <core/error.h>
 #include <core/op.h>
@@ -156,6 +157,24 @@ TEST_F(UserOp, TheLargestTypeFitsTheScratchBlock) {
     EXPECT_EQ(out, left);
     core_reduce(first, WEFT_LONG_DOUBLE_INT, left.data(), right.data(), right.data(), 1000);
     EXPECT_EQ(right, left);
+    EXPECT_EQ(weft_op_free(&first), WEFT_SUCCESS);
+}
+
+TEST_F(UserOp, ElementsMayBeLongerThanTheScratchBlockOrEmpty) {
+    weft_op *first;
+    ASSERT_EQ(weft_op_create(keep_left, 0, &first), WEFT_SUCCESS);
+    for (size_t bytes : {4096, 4097, 20000, 0}) {
+        weft_datatype *type = nullptr;
+        ASSERT_EQ(weft_type_contiguous(bytes, WEFT_BYTE, &type), WEFT_SUCCESS);
+        std::vector<unsigned char> left(bytes * 5), right(bytes * 5, 0xee);
+        std::iota(left.begin(), left.end(), 0);
+        std::vector<unsigned char> out = left;
+        EXPECT_EQ(core_reduce(first, type, out.data(), right.data(), out.data(), 5), WEFT_SUCCESS);
+        EXPECT_EQ(out, left);
+        EXPECT_EQ(core_reduce(first, type, left.data(), right.data(), right.data(), 5), WEFT_SUCCESS);
+        EXPECT_EQ(right, left);
+        EXPECT_EQ(weft_type_free(&type), WEFT_SUCCESS);
+    }
     EXPECT_EQ(weft_op_free(&first), WEFT_SUCCESS);
 }
 

@@ -143,6 +143,22 @@ int allgather(const void *send, void *recv, size_t bytes, void *context) {
     return how->result;
 }
 
+// Under FUNNELED no thread of weft's own may drive the network.
+TEST_F(Start, ProgressThreadAndFunneled) {
+    variable progress("WEFT_PROGRESS", "thread");
+    {
+        variable level("WEFT_THREAD_LEVEL", "funneled");
+        expect_refused(WEFT_ERR_CONFIG, nullptr, {"WEFT_PROGRESS", "thread", "WEFT_THREAD_LEVEL", "funneled"});
+    }
+    weft_options options = {};
+    options.thread_level = WEFT_THREAD_FUNNELED;
+    expect_refused(WEFT_ERR_CONFIG, &options, {"WEFT_PROGRESS", "funneled"});
+    options.thread_level = WEFT_THREAD_SERIALIZED;
+    EXPECT_OK(weft_init(&options));
+    EXPECT_OK(weft_barrier(weft_process_comm()));
+    EXPECT_OK(weft_finalize());
+}
+
 TEST_F(Start, Bootstrap) {
     exchange how;
     weft_options options = {};

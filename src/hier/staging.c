@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/error.h>
+#include <core/layout.h>
+#include <hier/staging.h>
+#include <hier/thread.h>
+#include <stdlib.h>
+
+#define ALIGNMENT ((ptrdiff_t) _Alignof(max_align_t))
+
+/* Elements of the user's, and where they are when packed. */
+typedef struct block {
+    const weft_datatype *type; /* in use; NULL: there is nothing in it */
+    char *user;
+    size_t count;
+    char *packed;
+} block;
+
+/* Some of the blocks of a side. */
+typedef struct range {
+    size_t begin, end;
+} range;
+
+typedef struct side {
+    size_t count; /* blocks; 0: not staged */
+    block *blocks;
+    char *memory;
+    range packed, unpacked;
+    /* What the call gets instead of the user's: */
+    size_t *counts;
+    ptrdiff_t *displs;
+    const weft_datatype **types;
+} side;
+
+/*
+ * What a reduction takes windows for: elements without holes of a type of its own, and an operation that knows better.
+ * Window i holds element i at such a place that the element's beginning lies `shift` bytes before the window's.
+ */
+typedef struct stand_in {
+    weft_datatype type; /* first: the operation gets its address */
+    weft_op op;
+    const weft_datatype *user;
+    weft_op_function *function;
+    ptrdiff_t shift;
+    bool apart; /* windows are not an extent of the user's type apart, so that the function takes one at a time */
+} stand_in;
+
+struct hier_staging {
+    bool reduces;
+    side send, recv;
+    /* Of reductions: */
+    stand_in stand_in;
+    size_t result; /* windows to unpack; in place more are packed where blocks are scattered */
+};
+
+/* Blocks as the caller gave them, all of one count and type or of one each. */
+typedef struct given {
+    const void *buffer;
+    size_t blocks; /* 0: the rank has none on this side */
+    size_t count;
+    const weft_datatype *type;
+    const size_t *counts; /* or NULL */
+    const ptrdiff_t *displs;
+    const weft_datatype *const *types; /* or NULL; with them displacements are in bytes */
+} given;
+
+/* Types may hold addresses, and the buffer is NULL then: no arithmetic on pointers. */
+static void *moved(const void *from, ptrdiff_t bytes) {
+    return (void *)((uintptr_t)from + (uintptr_t)bytes); /* NOLINT(performance-no-int-to-ptr) */
+}
+
+static const weft_datatype *type_of(const given *from, size_t i) {
+    return from->types ? from->types[i] : from->type;
+}
+
+static size_t count_of(const given *from, size_t i) {
+    return from->counts ? from->counts[i] : from->count;
+}
+
+static ptrdiff_t displ_of(const given *from, size_t i) {
+    if (from->types)
+        return from->displs[i];
+    return (from->counts ? from->displs[i] : (ptrdiff_t)(i * from->count)) * from->type->extent;
+}
+
+static bool is_strided(const given *from) {
+    for (size_t i = 0; i < from->blocks; i++) {
+        if (!type_of(from, i)->contiguous)
+            return true;
+        if (!from->types)
+            return false;
+    }
+    return false;
+}
+
+static bool gathers(enum inter_collective collective) {
+    return inter_is(collective, INTER_BIT(INTER_GATHER) | INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_ALLGATHER) |
+                                    INTER_BIT(INTER_ALLGATHERV));
+}
+
+static bool scatters(enum inter_collective collective) {
+    return inter_is(collective, INTER_BIT(INTER_SCATTER) | INTER_BIT(INTER_SCATTERV));
+}
+
+/* What this rank sends. In place it is a part of what it receives; bcast has the other side only. */
+static given given_to_send(const weft_comm *comm, const hier_arguments *a) {
+    given made = {.buffer = a->send};
+    bool scattered = scatters(a->collective), gathered = gathers(a->collective);
+    if (a->collective == INTER_BCAST || (scattered ? comm->rank != a->root : a->in_place))
+        return made;
+    made.blocks = gathered ? 1 : (size_t)comm->size;
+    if (a->collective == INTER_ALLTOALLW)
+        made.types = a->send_types;
+    else
+        made.type = a->send_type;
+    if (inter_is(a->collective, INTER_BIT(INTER_SCATTERV) | INTER_BIT(INTER_ALLTOALLV) | INTER_BIT(INTER_ALLTOALLW))) {
+        made.counts = a->send_counts;
+        made.displs = a->send_displs;
+    } else {
+        made.count = a->send_count;
+    }
+    return made;
+}
+
+static given given_to_receive(const weft_comm *comm, const hier_arguments *a) {
+    given made = {.buffer = a->recv};
+    bool scattered = scatters(a->collective);
+    bool rooted = inter_is(a->collective, INTER_BIT(INTER_GATHER) | INTER_BIT(INTER_GATHERV));
+    if ((scattered && a->in_place) || (rooted && comm->rank != a->root))
+        return made;
+    made.blocks = scattered || a->collective == INTER_BCAST ? 1 : (size_t)comm->size;
+    if (a->collective == INTER_ALLTOALLW)
+        made.types = a->recv_types;
+    else
+        made.type = a->recv_type;
+    if (inter_is(a->collective, INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_ALLGATHERV) | INTER_BIT(INTER_ALLTOALLV) |
+                                    INTER_BIT(INTER_ALLTOALLW))) {
+        made.counts = a->recv_counts;
+        made.displs = a->recv_displs;
+    } else {
+        made.count = a->recv_count;
+    }
+    return made;
+}
+
+static bool side_make(side *made, size_t blocks, size_t bytes) {
+    size_t each = sizeof(*made->blocks) + sizeof(*made->counts) + sizeof(*made->displs) + sizeof(*made->types);
+    made->blocks = calloc(blocks, each);
+    /* Zeroed: what lies in holes of windows goes round with the rest. */
+    made->memory = calloc(bytes ? bytes : 1, 1);
+    made->count = blocks;
+    if (!made->blocks || !made->memory)
+        return false;
+    made->counts = (size_t *)(made->blocks + blocks);
+    made->displs = (ptrdiff_t *)(made->counts + blocks);
+    made->types = (const weft_datatype **)(made->displs + blocks);
+    return true;
+}
+
+static void side_free(const side *freed) {
+    for (size_t i = 0; freed->blocks && i < freed->count; i++)
+        if (freed->blocks[i].type)
+            core_datatype_release(freed->blocks[i].type);
+    free(freed->blocks);
+    free(freed->memory);
+}
+
+static void set_block(block *made, const weft_datatype *type, void *user, size_t count, char *packed) {
+    core_datatype_retain(type);
+    made->type = type;
+    made->user = user;
+    made->count = count;
+    made->packed = packed;
+}
+
+/* The checks have seen that the bytes of all blocks fit a size_t. */
+static bool stage_side(side *made, const given *from) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < from->blocks; i++)
+        bytes += count_of(from, i) * type_of(from, i)->size_bytes;
+    if (!side_make(made, from->blocks, bytes))
+        return false;
+    size_t at = 0;
+    for (size_t i = 0; i < from->blocks; i++) {
+        const weft_datatype *type = type_of(from, i);
+        size_t count = count_of(from, i);
+        made->counts[i] = count * type->size_bytes;
+        made->displs[i] = (ptrdiff_t)at;
+        made->types[i] = WEFT_BYTE;
+        if (made->counts[i]) /* else the displacement means nothing */
+            set_block(&made->blocks[i], type, moved(from->buffer, displ_of(from, i)), count, made->memory + at);
+        at += made->counts[i];
+    }
+    return true;
+}
+
+static void send_from(hier_arguments *a, const side *from) {
+    a->send = from->memory;
+    a->send_type = WEFT_BYTE;
+    a->send_count = from->counts[0];
+    a->send_counts = from->counts;
+    a->send_displs = from->displs;
+    a->send_types = from->types;
+}
+
+static void receive_into(hier_arguments *a, const side *into) {
+    a->recv = into->memory;
+    a->recv_type = WEFT_BYTE;
+    a->recv_count = into->counts[0];
+    a->recv_counts = into->counts;
+    a->recv_displs = into->displs;
+    a->recv_types = into->types;
+}
+
+static bool stage_movement(const weft_comm *comm, hier_arguments *a, hier_staging *made) {
+    given out = given_to_send(comm, a), in = given_to_receive(comm, a);
+    size_t self = (size_t)comm->rank;
+    if (is_strided(&out)) {
+        if (!stage_side(&made->send, &out))
+            return false;
+        made->send.packed = (range){0, out.blocks};
+        send_from(a, &made->send);
+        if (scatters(a->collective) && a->in_place)
+            a->recv = made->send.memory + made->send.displs[self];
+    }
+    if (!is_strided(&in))
+        return true;
+    if (!stage_side(&made->recv, &in))
+        return false;
+    made->recv.unpacked = (range){0, in.blocks};
+    receive_into(a, &made->recv);
+    if (a->collective == INTER_BCAST && comm->rank == a->root) {
+        made->recv.packed = made->recv.unpacked;
+        made->recv.unpacked.end = 0;
+    } else if (a->in_place && gathers(a->collective)) {
+        made->recv.packed = (range){self, self + 1};
+        a->send = made->recv.memory + made->recv.displs[self];
+    } else if (a->in_place) {
+        made->recv.packed = made->recv.unpacked;
+    }
+    return true;
+}
+
+/* The function that stands in for the user's: `type` is a stand_in's. */
+static void combine_windows(const void *in, void *inout, size_t count, const weft_datatype *type) {
+    const stand_in *by = (const stand_in *)type;
+    size_t calls = by->apart ? count : 1, each = by->apart ? 1 : count;
+    for (size_t i = 0; i < calls; i++) {
+        ptrdiff_t at = (ptrdiff_t)(i * type->size_bytes) - by->shift;
+        by->function(moved(in, at), moved(inout, at), each, by->user);
+    }
+}
+
+/*
+ * Windows are an extent apart when elements fill one from their beginning on; the function then takes many at once. Else
+ * (bounds that overlap, or that begin elsewhere) each is as wide as the data, rounded so that an element is aligned as
+ * well as its window.
+ */
+static void set_stand_in(stand_in *made, const weft_datatype *user, const weft_op *op) {
+    ptrdiff_t begin = user->true_lower_bound, end = begin + user->true_extent, width = user->extent;
+    made->user = user;
+    made->function = op->function;
+    made->apart = begin < 0 || end > user->extent;
+    if (made->apart) {
+        made->shift = begin - (begin % ALIGNMENT + ALIGNMENT) % ALIGNMENT;
+        width = (end - made->shift + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    }
+    if (!user->size_bytes)
+        width = 0;
+    /* Of no kind that is counted: it lives as long as the staging. */
+    made->type = (weft_datatype){.magic = CORE_DATATYPE_MAGIC,
+                                 .kind = CORE_KIND_BYTE,
+                                 .size_bytes = (size_t)width,
+                                 .name = user->name,
+                                 .extent = width,
+                                 .true_extent = width,
+                                 .contiguous = true,
+                                 .committed = true};
+    made->op = *op;
+    if (op->kind == CORE_OP_USER)
+        made->op.function = combine_windows;
+}
+
+/* One block of so many windows. */
+static bool stage_windows(side *made, const stand_in *by, const void *user, size_t count) {
+    size_t bytes;
+    if (__builtin_mul_overflow(count, by->type.size_bytes, &bytes) || bytes > PTRDIFF_MAX || !side_make(made, 1, bytes))
+        return false;
+    set_block(&made->blocks[0], by->user, moved(user, 0), count, made->memory);
+    return true;
+}
+
+static bool stage_reduction(const weft_comm *comm, hier_arguments *a, hier_staging *made) {
+    bool root = a->collective != INTER_REDUCE || comm->rank == a->root;
+    bool in_place = root && a->send == a->recv;
+    bool receives = root && !(a->collective == INTER_EXSCAN && comm->rank == 0);
+    size_t all = a->recv_count, own = all;
+    if (a->collective == INTER_REDUCE_SCATTER)
+        own = a->recv_counts[comm->rank];
+    else if (a->collective == INTER_REDUCE_SCATTER_BLOCK)
+        all *= (size_t)comm->size;
+    made->reduces = true;
+    made->result = own;
+    set_stand_in(&made->stand_in, a->recv_type, a->op);
+    const stand_in *by = &made->stand_in;
+    if (!in_place) {
+        if (!stage_windows(&made->send, by, a->send, all))
+            return false;
+        made->send.packed.end = 1;
+        a->send = made->send.memory;
+    }
+    if (receives || in_place) {
+        if (!stage_windows(&made->recv, by, a->recv, in_place ? all : own))
+            return false;
+        made->recv.packed.end = in_place;
+        made->recv.unpacked.end = receives;
+        a->recv = made->recv.memory;
+    } else {
+        a->recv = NULL;
+    }
+    if (in_place)
+        a->send = a->recv;
+    a->bytes = all * by->type.size_bytes;
+    a->recv_type = &by->type;
+    a->op = &by->op;
+    return true;
+}
+
+int hier_stage(const weft_comm *comm, hier_arguments *a) {
+    hier_staging *made = calloc(1, sizeof(*made));
+    bool reduces = inter_is(a->collective, INTER_REDUCTIONS);
+    a->staging = made;
+    if (made && (reduces ? stage_reduction(comm, a, made) : stage_movement(comm, a, made)))
+        return WEFT_SUCCESS;
+    hier_staging_free(made);
+    a->staging = NULL;
+    return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory to pack what the types describe", comm->rank, a->call);
+}
+
+/* Element by element when windows are not as far apart as the elements. */
+static void copy_windows(const stand_in *by, const block *b, size_t count, bool in) {
+    const weft_datatype *type = by->user;
+    size_t calls = by->apart ? count : 1, each = by->apart ? 1 : count;
+    for (size_t i = 0; i < calls; i++) {
+        char *element = moved(b->user, (ptrdiff_t)i * type->extent);
+        char *window = moved(b->packed, (ptrdiff_t)(i * by->type.size_bytes) - by->shift);
+        core_copy(in ? window : element, type, each, in ? element : window, type, each, 0, each * type->size_bytes);
+    }
+}
+
+static void pack_side(const hier_staging *staging, const side *from) {
+    for (size_t i = from->packed.begin; i < from->packed.end; i++) {
+        const block *b = &from->blocks[i];
+        if (staging->reduces)
+            copy_windows(&staging->stand_in, b, b->count, true);
+        else if (b->type)
+            core_pack(b->packed, b->user, b->type, b->count, 0, b->count * b->type->size_bytes);
+    }
+}
+
+void hier_staging_pack(const hier_staging *staging) {
+    pack_side(staging, &staging->send);
+    pack_side(staging, &staging->recv);
+}
+
+void hier_staging_unpack(const hier_staging *staging) {
+    const side *to = &staging->recv;
+    for (size_t i = to->unpacked.begin; i < to->unpacked.end; i++) {
+        const block *b = &to->blocks[i];
+        if (staging->reduces)
+            copy_windows(&staging->stand_in, b, staging->result, false);
+        else if (b->type)
+            core_unpack(b->user, b->packed, b->type, b->count, 0, b->count * b->type->size_bytes);
+    }
+}
+
+void hier_staging_free(hier_staging *staging) {
+    if (!staging)
+        return;
+    side_free(&staging->send);
+    side_free(&staging->recv);
+    free(staging);
+}
+
+/*
+ * The nodes' sums of a reduce are combined by whoever drives, with the stand-in of the thread that started it, which does
+ * not wait for the end itself: all meet before the stand-ins go. Who saw a mismatch has waited, and can meet nobody.
+ */
+static int meet(weft_comm *comm, const hier_arguments *a, int code) {
+    if (a->collective != INTER_REDUCE || comm->layout->nodes == 1 || code == WEFT_ERR_MISMATCH)
+        return code;
+    hier_arguments barrier = hier_arguments_of(INTER_BARRIER, a->call);
+    int met = hier_thread_barrier(comm, &barrier);
+    return code ? code : met;
+}
+
+int hier_thread_staged(weft_comm *comm, const hier_arguments *arguments, hier_collective *run) {
+    hier_arguments staged = *arguments;
+    int code = hier_stage(comm, &staged);
+    if (!staged.staging)
+        return code;
+    hier_staging_pack(staged.staging);
+    code = meet(comm, &staged, run(comm, &staged));
+    if (!code)
+        hier_staging_unpack(staged.staging);
+    hier_staging_free(staged.staging);
+    return code;
+}

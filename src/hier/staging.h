@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * Staging: how collectives take types whose data are not one run. What such a type describes is packed into memory of
+ * ours, the collective runs on that as on bytes, and what has come is unpacked into the user's layout, where only the
+ * bytes of the type are written.
+ *
+ *     movement:     block r of count elements    ⇄  count * size bytes, the blocks one after the other
+ *     reductions:   element i                    ⇄  window i: an element as the type lays it out, holes and all, since
+ *                                                   the user's function works on it where it lies
+ *
+ * Which sides are packed is each rank's own affair for movement, where ranks may use different types for the same bytes.
+ * In reductions all ranks have the same type.
+ */
+#ifndef HIER_STAGING_H
+#define HIER_STAGING_H
+
+#include <hier/thread.h>
+
+typedef struct hier_staging hier_staging;
+
+/**
+ * Stages a call whose checked arguments are `strided`: these become the ones to run, on memory that arguments->staging
+ * owns, which the caller frees. The types stay in use until then, the user's arrays need not. Nothing is packed yet.
+ * Errors: WEFT_ERR_NOMEM, with nothing to free.
+ */
+int hier_stage(const weft_comm *comm, hier_arguments *arguments);
+
+/** Packs what the user's buffers hold now; before each start. */
+void hier_staging_pack(const hier_staging *staging);
+/** Unpacks what has come; once each start is over without an error. */
+void hier_staging_unpack(const hier_staging *staging);
+void hier_staging_free(hier_staging *staging);
+
+/** `run`, a blocking collective of a thread communicator, staged. The arguments are checked and strided. */
+int hier_thread_staged(weft_comm *comm, const hier_arguments *arguments, hier_collective *run);
+
+#endif

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "messages_progression.h"
+#include "oracle_job.h"
+
+#include <vector>
+
+namespace progression {
+
+namespace {
+
+constexpr int release_tag = 4000, finished_tag = 4001;
+
+std::vector<unsigned char> contents(size_t bytes, int from, int number) {
+    std::vector<unsigned char> made(bytes);
+    job::fill(made.data(), bytes, job::hash(uint64_t(from), uint64_t(number)));
+    return made;
+}
+
+// A token to `peer` and one from it; what both can do at once.
+void exchange(weft_comm *comm, int peer, int number) {
+    static constexpr size_t lengths[] = {0, 8, 1000, 70000, 8};
+    size_t bytes = lengths[number % 5];
+    std::vector<unsigned char> out = contents(bytes, weft_rank(comm), number), in(bytes);
+    weft_request *requests[2] = {nullptr, nullptr};
+    weft_status statuses[2];
+    job::ok(weft_irecv(in.data(), bytes, WEFT_BYTE, number % 3 ? peer : WEFT_ANY_SOURCE, number, comm, &requests[0]),
+            comm, "weft_irecv");
+    auto send = number % 2 ? weft_issend : weft_isend;
+    job::ok(send(out.data(), bytes, WEFT_BYTE, peer, number, comm, &requests[1]), comm, "weft_isend");
+    job::ok(weft_waitall(2, requests, statuses), comm, "weft_waitall");
+    job::check(statuses[0].source == peer && statuses[0].tag == number && statuses[0].bytes == bytes, comm,
+               "the status of message " + std::to_string(number));
+    job::check(in == contents(bytes, peer, number), comm, "the contents of message " + std::to_string(number));
+}
+
+// Until all the others of both processes say that they are through.
+void sit(weft_comm *comm, Gate &gate, Blocked where, int others) {
+    int token = 0;
+    if (where == OUTSIDE)
+        gate.pass(others);
+    if (where == IN_PROBE)
+        job::ok(weft_probe(WEFT_ANY_SOURCE, release_tag, comm, nullptr), comm, "weft_probe");
+    job::ok(weft_recv(&token, 1, WEFT_INT, WEFT_ANY_SOURCE, release_tag, comm, nullptr), comm, "weft_recv");
+    job::check(token == 1, comm, "what the blocked thread receives at the end");
+}
+
+// The thread that answers the blocked ones once all have come to their end.
+void release(weft_comm *comm, int threads, int blocked) {
+    int token = 1, ranks = weft_size(comm);
+    for (int finished = 0; finished < ranks - ranks / threads - 1; finished++)
+        job::ok(weft_recv(nullptr, 0, WEFT_INT, WEFT_ANY_SOURCE, finished_tag, comm, nullptr), comm, "weft_recv");
+    for (int first = 0; first < ranks; first += threads)
+        job::ok(weft_send(&token, 1, WEFT_INT, first + blocked, release_tag, comm), comm, "weft_send");
+}
+
+} // namespace
+
+void Gate::open() {
+    std::lock_guard<std::mutex> guard(lock_);
+    openings_++;
+    opened_.notify_all();
+}
+
+void Gate::pass(int times) {
+    std::unique_lock<std::mutex> guard(lock_);
+    opened_.wait(guard, [&] { return openings_ >= times; });
+}
+
+void exchange_beside(weft_comm *comm, Gate &gate, int blocked, Blocked where, int messages) {
+    int threads = weft_node_threads(comm, 0), rank = weft_rank(comm), leader = blocked == 0 ? 1 : 0;
+    if (rank % threads == blocked) {
+        sit(comm, gate, where, threads - 1);
+        return;
+    }
+    for (int number = 0; number < messages; number++)
+        exchange(comm, (rank + threads) % weft_size(comm), number);
+    gate.open();
+    if (rank == leader)
+        release(comm, threads, blocked);
+    else
+        job::ok(weft_send(nullptr, 0, WEFT_INT, leader, finished_tag, comm), comm, "weft_send");
+}
+
+void receive_behind_barrier(weft_comm *comm) {
+    int rank = weft_rank(comm), last = weft_size(comm) - 1;
+    for (size_t bytes : {size_t(8), size_t(3) << 20})
+        for (bool early : {true, false}) {
+            std::vector<unsigned char> data = contents(bytes, last, int(bytes)), in(bytes);
+            weft_request *request = nullptr;
+            if (!early)
+                job::ok(weft_barrier(comm), comm, "weft_barrier");
+            if (rank == 0)
+                job::ok(weft_irecv(in.data(), bytes, WEFT_BYTE, last, 5, comm, &request), comm, "weft_irecv");
+            // Complete before the last rank comes to the barrier in which rank 0 sits.
+            if (rank == last)
+                job::ok(weft_ssend(data.data(), bytes, WEFT_BYTE, 0, 5, comm), comm, "weft_ssend");
+            job::ok(weft_barrier(comm), comm, "weft_barrier");
+            if (rank == 0) {
+                job::ok(weft_wait(&request, nullptr), comm, "weft_wait");
+                job::check(in == data, comm, "what came while rank 0 sat in the barrier");
+            }
+        }
+}
+
+} // namespace progression

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// "One blocked thread never stops the others": what the ranks of a job of two processes with the same number of threads, three
+// or more, do while one of them is blocked. As the progression test of MPJ Express (Baker, Carpenter and Shafi, 2006).
+#ifndef TESTS_HIER_MESSAGES_PROGRESSION_H
+#define TESTS_HIER_MESSAGES_PROGRESSION_H
+
+#include <condition_variable>
+#include <mutex>
+#include <weft/weft.h>
+
+namespace progression {
+
+// What the threads of one process tell each other outside of weft.
+class Gate {
+  public:
+    void open();
+    // Sits until it is opened as often as `times`.
+    void pass(int times);
+
+  private:
+    std::mutex lock_;
+    std::condition_variable opened_;
+    int openings_ = 0;
+};
+
+// Where the blocked threads sit: in a receive that is answered at the end, in a probe, or outside of weft.
+enum Blocked { IN_RECEIVE, IN_PROBE, OUTSIDE };
+
+// A rank's part; every process has a gate. In each process `blocked` is the thread that is. The others exchange `messages`
+// messages each way with the same thread of the other process, eager, long and synchronous ones.
+void exchange_beside(weft_comm *comm, Gate &gate, int blocked, Blocked where, int messages);
+
+// Rank 0 has posted a receive and sits in a barrier, the last rank sends long and synchronous ones to it and is late to the barrier.
+// Any communicator.
+void receive_behind_barrier(weft_comm *comm);
+
+} // namespace progression
+
+#endif
