@@ -241,14 +241,17 @@ static void stand_in(hier_letter *letter, inter_am_header *header) {
 }
 
 static int send_letter(hier_world *world, hier_letter *letter) {
+    int code = hier_carrier_listen(world); /* the sender may be another thread, which could not */
+    if (code)
+        return code;
     hier_peer *peer = &world->carrier.peers[letter->process];
     inter_am_header header = letter->header;
     letter->rendezvous |= peer->stopped;
     if (letter->rendezvous && !letter->bytes)
         stand_in(letter, &header);
     header.words[0] |= peer->sent;
-    int code = top(world)->am_send(top(world), letter->process, &header, letter->buffer, letter->bytes,
-                                   letter->rendezvous, &letter->request);
+    code = top(world)->am_send(top(world), letter->process, &header, letter->buffer, letter->bytes, letter->rendezvous,
+                               &letter->request);
     peer->sent += !code;
     return code;
 }
@@ -362,6 +365,8 @@ void hier_carrier_drop(void *argument, intra_parcel *parcel) {
 
 bool hier_progress(hier_world *world) {
     hier_carrier *carrier = &world->carrier;
+    if (!carrier->listens && atomic_load_explicit(&carrier->wanted, memory_order_relaxed))
+        (void)hier_carrier_listen(world); /* without memory: again at the next look */
     bool moved = empty_outbox(world);
     moved |= inter_engine_progress(&world->engine);
     if (world->transport && world->transport->failed_peer >= 0) {

@@ -68,6 +68,7 @@ typedef struct hier_peer {
 
 typedef struct hier_carrier {
     bool listens;
+    _Atomic bool wanted;              /* a thread that may not drive the network has messages: who may is to listen */
     hier_peer *peers;                 /* by process */
     hier_boxes boxes[INTER_CONTEXTS]; /* by context */
     hier_held *homeless;              /* for communicators that are not made yet, oldest first */
@@ -98,9 +99,9 @@ inter_am_header hier_carrier_header(uint32_t context, int thread, int32_t source
  */
 bool hier_carry(struct hier_world *world, hier_letter *letter, bool holds);
 
-/** The mailbox's part in messages of other processes (intra_mailbox.fetch and drop). */
-void hier_carrier_fetch(void *world, intra_parcel *parcel, intra_receive *receive);
-void hier_carrier_drop(void *world, intra_parcel *parcel);
+/** The mailbox's part in messages of other processes (intra_mailbox.fetch and drop); the argument is the world. */
+void hier_carrier_fetch(void *argument, intra_parcel *parcel, intra_receive *receive);
+void hier_carrier_drop(void *argument, intra_parcel *parcel);
 
 /** The header that tells another process to stop, or to go on. */
 inter_am_header hier_carrier_control(bool stop, uint32_t number);

@@ -84,11 +84,9 @@ static bool drive(const hier_wait *wait, bool once, bool *moved) {
     int rounds = wait->waiting->may_sleep ? 1 : HIER_LOOKS_IN_FUNNEL;
     atomic_store_explicit(&world->carrier.driver, wait->agent, memory_order_relaxed);
     for (int round = 0; round < rounds && !done; round++) {
-        if (hier_progress(world)) {
+        if (hier_progress(world) || (wait->agent && hier_agent_progress(wait->agent))) {
             *moved = true;
             done = !wait->funnel || wait->look(wait->argument);
-        } else if (wait->agent && hier_agent_progress(wait->agent)) {
-            *moved = done = true;
         } else if (once) {
             break;
         }

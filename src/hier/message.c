@@ -49,6 +49,8 @@ static int begin_talking(weft_comm *comm) {
         hier_funnel_enter(comm->world);
     if (network)
         code = hier_carrier_listen(comm->world);
+    else if (comm->layout->nodes > 1)
+        atomic_store_explicit(&comm->world->carrier.wanted, true, memory_order_relaxed);
     comm->talks = !code;
     if (network || !comm->team)
         hier_funnel_leave(comm->world);

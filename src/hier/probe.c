@@ -129,11 +129,17 @@ int weft_improbe(int source, int tag, weft_comm *comm, int *found, weft_message 
     return code;
 }
 
-static int check_message(hier_envelope *envelope, weft_message *const *message) {
-    if (!message || !core_pooled_valid(*message, MESSAGE_MAGIC))
-        return core_error(WEFT_ERR_ARG, "%s: message is NULL, or was received before", envelope->call);
-    envelope->comm = (*message)->comm;
-    envelope->peer = (*message)->parcel ? WEFT_ANY_SOURCE : WEFT_PROC_NULL;
+static bool is_message(weft_message *const *message) {
+    return message && core_pooled_valid(*message, MESSAGE_MAGIC);
+}
+
+static int no_message(const char *call) {
+    return core_error(WEFT_ERR_ARG, "%s: message is NULL, or was received before", call);
+}
+
+static int check_message(hier_envelope *envelope, const weft_message *message) {
+    envelope->comm = message->comm;
+    envelope->peer = message->parcel ? WEFT_ANY_SOURCE : WEFT_PROC_NULL;
     envelope->tag = WEFT_ANY_TAG;
     return hier_message_check(envelope, true);
 }
@@ -164,7 +170,9 @@ static void serve(hier_message *message, const hier_envelope *envelope, weft_mes
 int weft_mrecv(void *buffer, size_t count, const weft_datatype *type, weft_message **message, weft_status *status) {
     hier_envelope envelope = {.call = __func__, .buffer = buffer, .count = count, .type = type};
     hier_message receiving;
-    int code = check_message(&envelope, message);
+    if (!is_message(message))
+        return no_message(__func__);
+    int code = check_message(&envelope, *message);
     if (code)
         return code;
     serve(&receiving, &envelope, message);
@@ -174,7 +182,9 @@ int weft_mrecv(void *buffer, size_t count, const weft_datatype *type, weft_messa
 
 int weft_imrecv(void *buffer, size_t count, const weft_datatype *type, weft_message **message, weft_request **request) {
     hier_envelope envelope = {.call = __func__, .buffer = buffer, .count = count, .type = type};
-    int code = check_message(&envelope, message);
+    if (!is_message(message))
+        return no_message(__func__);
+    int code = check_message(&envelope, *message);
     if (code)
         return code;
     if (!request)

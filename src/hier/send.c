@@ -75,7 +75,7 @@ static int begin(hier_message *message, bool receives, bool persistent, weft_req
         hier_message_keep_type(message);
     else if (!code)
         code = start_request(message, &made);
-    if (!code) {
+    if (!code && request) {
         *request = made;
         return WEFT_SUCCESS;
     }

@@ -31,7 +31,9 @@ TEST(Beside, OneBlockedThread) {
 }
 
 TEST(Beside, ReceiveBehindABarrier) {
-    job::on_both(progression::receive_behind_barrier);
+    int last_of_first = job::threads() - 1;
+    job::on_both([](weft_comm *comm) { progression::receive_behind_barrier(comm, 0); });
+    job::on_team([&](weft_comm *comm) { progression::receive_behind_barrier(comm, last_of_first); });
 }
 
 // Rank 0 has posted a receive and is outside of weft until it sees that the sender is through with it.

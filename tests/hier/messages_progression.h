@@ -30,9 +30,9 @@ enum Blocked { IN_RECEIVE, IN_PROBE, OUTSIDE };
 // messages each way with the same thread of the other process, eager, long and synchronous ones.
 void exchange_beside(weft_comm *comm, Gate &gate, int blocked, Blocked where, int messages);
 
-// Rank 0 has posted a receive and sits in a barrier, the last rank sends long and synchronous ones to it and is late to the barrier.
+// The receiver has posted a receive and sits in a barrier, the last rank sends long and synchronous ones to it and is late to the barrier.
 // Any communicator.
-void receive_behind_barrier(weft_comm *comm);
+void receive_behind_barrier(weft_comm *comm, int receiver);
 
 } // namespace progression
 

@@ -139,6 +139,8 @@ void run_mixed(const JobShape &shape) {
                 ASSERT_EQ(weft_team_enter(teams[team], thread, &comms[team]), WEFT_SUCCESS) << weft_last_error();
             for (uint64_t round = 0; round < 60; round++)
                 round_of(comms, thread == 0 ? world->process_comm : nullptr, round);
+            // Under FUNNELED the others need the leader's help to their end.
+            job::ok(weft_barrier(comms[0]), comms[0], "weft_barrier");
             for (weft_comm *&comm : comms)
                 EXPECT_EQ(weft_team_leave(&comm), WEFT_SUCCESS) << weft_last_error();
         });

@@ -42,17 +42,18 @@ TEST_P(Progression, OneBlockedThread) {
 
 TEST_P(Progression, ReceiveBehindABarrier) {
     for (const std::vector<int> &threads : {std::vector<int>{2}, {3}, {1, 1}, {2, 2}})
-        for (int eager : {4096, 0}) {
+        for (int receiver :
+             {0, threads[0] - 1}) { // which under FUNNELED may be the only one of its process with messages
             threads::Watchdog watchdog(100);
-            SimWorlds worlds(shape_of(GetParam(), threads, eager));
-            worlds.run([&](weft_comm *comm) { progression::receive_behind_barrier(comm); });
+            SimWorlds worlds(shape_of(GetParam(), threads, receiver ? 0 : 4096));
+            worlds.run([&](weft_comm *comm) { progression::receive_behind_barrier(comm, receiver); });
         }
 }
 
 TEST_P(Progression, ReceiveBehindABarrierOfProcesses) {
     threads::Watchdog watchdog(100);
     SimWorlds worlds(shape_of(GetParam(), {1, 1, 1}, 4096));
-    worlds.run_processes([&](int, hier_world *world) { progression::receive_behind_barrier(world->process_comm); });
+    worlds.run_processes([&](int, hier_world *world) { progression::receive_behind_barrier(world->process_comm, 0); });
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, Progression,
