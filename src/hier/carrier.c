@@ -261,8 +261,10 @@ static int fetch_letter(hier_world *world, hier_letter *letter) {
     void *buffer = receive->buffer;
     if (!receive->type->contiguous) {
         buffer = letter->packed = malloc(receive->bytes ? receive->bytes : 1);
-        if (!buffer)
+        if (!buffer) {
+            top(world)->am_drop(top(world), &letter->arrival); /* its sender does not wait */
             return core_error(WEFT_ERR_NOMEM, "no memory to unpack a message of %zu bytes", receive->got_bytes);
+        }
     }
     return top(world)->am_fetch(top(world), &letter->arrival, buffer, receive->bytes, &letter->request);
 }
@@ -316,12 +318,14 @@ static bool empty_outbox(hier_world *world) {
 }
 
 static void leave_in_outbox(hier_world *world, hier_letter *letter) {
+    bool may_sleep = world->waiting.may_sleep || (letter->mailbox && letter->mailbox->waiting.may_sleep);
     letter->next = atomic_load_explicit(&world->carrier.outbox, memory_order_relaxed);
     /* Release: pairs with empty_outbox. */
     while (!atomic_compare_exchange_weak_explicit(&world->carrier.outbox, &letter->next, letter, memory_order_release,
                                                   memory_order_relaxed))
         continue;
-    top(world)->rouse(top(world));
+    if (may_sleep) /* from here on the letter is the leader's */
+        top(world)->rouse(top(world));
 }
 
 bool hier_carry(hier_world *world, hier_letter *letter, bool holds) {
@@ -359,6 +363,7 @@ void hier_carrier_drop(void *argument, intra_parcel *parcel) {
     hier_world *world = argument;
     hier_letter *letter = parcel->foreign;
     letter->kind = HIER_LETTER_DROP;
+    letter->mailbox = NULL;
     letter->receive = NULL;
     hier_carry(world, letter, false);
 }

@@ -24,9 +24,9 @@ int hier_agent_join(weft_comm *comm) {
         self = core_pool_take(&agents, sizeof(*self), AGENT_MAGIC);
         if (!self)
             return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a thread", comm->rank);
+        self->bell.rouse = rouse;
+        self->bell.argument = comm->world;
     }
-    self->bell.rouse = rouse;
-    self->bell.argument = comm->world;
     comm->agent = self;
     comm->next_of_agent = self->comms;
     self->comms = comm;

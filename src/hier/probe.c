@@ -200,12 +200,19 @@ int weft_imrecv(void *buffer, size_t count, const weft_datatype *type, weft_mess
     return WEFT_SUCCESS;
 }
 
+static int check_counting(const char *call, const weft_status *status, const weft_datatype *type, const size_t *count) {
+    if (status && count && core_datatype_valid(type))
+        return WEFT_SUCCESS;
+    return core_error(WEFT_ERR_ARG, "%s: %s", call,
+                      !status  ? "status is NULL"
+                      : !count ? "count is NULL"
+                               : "type is not a datatype, or was freed");
+}
+
 int weft_get_count(const weft_status *status, const weft_datatype *type, size_t *count) {
-    if (!status || !count || !core_datatype_valid(type))
-        return core_error(WEFT_ERR_ARG, "weft_get_count: %s",
-                          !status  ? "status is NULL"
-                          : !count ? "count is NULL"
-                                   : "type is not a datatype, or was freed");
+    int code = check_counting(__func__, status, type, count);
+    if (code)
+        return code;
     if (!type->size_bytes)
         *count = status->bytes ? WEFT_UNDEFINED : 0;
     else
@@ -214,11 +221,8 @@ int weft_get_count(const weft_status *status, const weft_datatype *type, size_t 
 }
 
 int weft_get_elements(const weft_status *status, const weft_datatype *type, size_t *count) {
-    if (!status || !count || !core_datatype_valid(type))
-        return core_error(WEFT_ERR_ARG, "weft_get_elements: %s",
-                          !status  ? "status is NULL"
-                          : !count ? "count is NULL"
-                                   : "type is not a datatype, or was freed");
-    *count = core_datatype_elements(type, status->bytes);
-    return WEFT_SUCCESS;
+    int code = check_counting(__func__, status, type, count);
+    if (!code)
+        *count = core_datatype_elements(type, status->bytes);
+    return code;
 }

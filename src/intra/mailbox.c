@@ -112,7 +112,7 @@ static intra_lane *make_lane(intra_mailbox *from, intra_mailbox *to) {
     return lane;
 }
 
-/* The lane to a thread, unless messages on their way by the list must be taken first. */
+/* The lane to a thread, made at the first message; &no_lane: there is none. */
 static intra_lane *lane_to(intra_mailbox *from, intra_mailbox *to, int thread) {
     intra_lane *lane = from->ways[thread];
     if (!lane)
@@ -120,6 +120,7 @@ static intra_lane *lane_to(intra_mailbox *from, intra_mailbox *to, int thread) {
     return lane;
 }
 
+/* Has all that went by the list been taken? Before, the lane would overtake it. */
 static bool in_order(intra_lane *lane) {
     if (lane->spilled != lane->known_fetched)
         /* Acquire: pairs with take_parcel. */
