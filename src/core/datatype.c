@@ -170,28 +170,26 @@ int weft_type_size(const weft_datatype *type, size_t *bytes) {
     return WEFT_SUCCESS;
 }
 
-int weft_type_extent(const weft_datatype *type, ptrdiff_t *lower_bound, ptrdiff_t *extent) {
-    int code = answers(type) ? WEFT_SUCCESS : core_datatype_check("weft_type_extent", "type", type);
+/* The bounds, or those of the data alone. */
+static int answer_bounds(const weft_datatype *type, bool of_data, ptrdiff_t *lower_bound, ptrdiff_t *extent) {
+    const char *call = of_data ? "weft_type_true_extent" : "weft_type_extent";
+    int code = answers(type) ? WEFT_SUCCESS : core_datatype_check(call, "type", type);
     if (code)
         return code;
     if (!lower_bound || !extent)
-        return core_error(WEFT_ERR_ARG, "weft_type_extent: there is no place for the result (%s is NULL)",
-                          lower_bound ? "extent" : "lower_bound");
-    *lower_bound = type->lower_bound;
-    *extent = type->extent;
+        return core_error(WEFT_ERR_ARG, "%s: there is no place for the result (%s%s is NULL)", call,
+                          of_data ? "true_" : "", lower_bound ? "extent" : "lower_bound");
+    *lower_bound = of_data ? type->true_lower_bound : type->lower_bound;
+    *extent = of_data ? type->true_extent : type->extent;
     return WEFT_SUCCESS;
 }
 
+int weft_type_extent(const weft_datatype *type, ptrdiff_t *lower_bound, ptrdiff_t *extent) {
+    return answer_bounds(type, false, lower_bound, extent);
+}
+
 int weft_type_true_extent(const weft_datatype *type, ptrdiff_t *true_lower_bound, ptrdiff_t *true_extent) {
-    int code = answers(type) ? WEFT_SUCCESS : core_datatype_check("weft_type_true_extent", "type", type);
-    if (code)
-        return code;
-    if (!true_lower_bound || !true_extent)
-        return core_error(WEFT_ERR_ARG, "weft_type_true_extent: there is no place for the result (%s is NULL)",
-                          true_lower_bound ? "true_extent" : "true_lower_bound");
-    *true_lower_bound = type->true_lower_bound;
-    *true_extent = type->true_extent;
-    return WEFT_SUCCESS;
+    return answer_bounds(type, true, true_lower_bound, true_extent);
 }
 
 int weft_type_commit(weft_datatype **type) {

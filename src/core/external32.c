@@ -164,64 +164,59 @@ static void quad_to_native(unsigned char *to, const unsigned char *from) {
 
 #endif
 
+/* Numbers that have as many bytes on both sides, but for long double: both ways alike. False: it is another. */
+static bool convert_alike(const field *f, unsigned char *to, const unsigned char *from) {
+    switch (f->form) {
+    case SAME:
+        *to = *from;
+        return true;
+    case TRUTH:
+        *to = *from != 0;
+        return true;
+    case SWAPPED:
+        swap(to, from, f->native_bytes);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* False: the number does not fit. */
 static bool put(const field *f, unsigned char *to, const unsigned char *from) {
     int64_t value;
     uint64_t unsigned_value;
-    uint32_t narrow;
+    if (convert_alike(f, to, from))
+        return true;
     switch (f->form) {
-    case SAME:
-        *to = *from;
-        break;
-    case TRUTH:
-        *to = *from != 0;
-        break;
-    case SWAPPED:
-        swap(to, from, f->native_bytes);
-        break;
     case LONG:
         memcpy(&value, from, 8);
-        narrow = htobe32((uint32_t)value);
-        memcpy(to, &narrow, 4);
+        swap(to, (const unsigned char *)&(uint32_t){(uint32_t)value}, 4);
         return value >= INT32_MIN && value <= INT32_MAX;
     case UNSIGNED_LONG:
         memcpy(&unsigned_value, from, 8);
-        narrow = htobe32((uint32_t)unsigned_value);
-        memcpy(to, &narrow, 4);
+        swap(to, (const unsigned char *)&(uint32_t){(uint32_t)unsigned_value}, 4);
         return unsigned_value <= UINT32_MAX;
-    case QUAD:
+    default:
         quad_from_native(to, from);
-        break;
+        return true;
     }
-    return true;
 }
 
 static void get(const field *f, unsigned char *to, const unsigned char *from) {
-    int64_t value;
-    uint64_t unsigned_value;
     uint32_t narrow;
+    if (convert_alike(f, to, from))
+        return;
     switch (f->form) {
-    case SAME:
-        *to = *from;
-        break;
-    case TRUTH:
-        *to = *from != 0;
-        break;
-    case SWAPPED:
-        swap(to, from, f->native_bytes);
-        break;
     case LONG:
-        memcpy(&narrow, from, 4);
-        value = (int32_t)be32toh(narrow);
-        memcpy(to, &value, 8);
+        swap((unsigned char *)&narrow, from, 4);
+        memcpy(to, &(int64_t){(int32_t)narrow}, 8);
         break;
     case UNSIGNED_LONG:
-        memcpy(&narrow, from, 4);
-        unsigned_value = be32toh(narrow);
-        memcpy(to, &unsigned_value, 8);
+        swap((unsigned char *)&narrow, from, 4);
+        memcpy(to, &(uint64_t){narrow}, 8);
         break;
-    case QUAD:
+    default:
         quad_to_native(to, from);
-        break;
     }
 }
 

@@ -1,282 +1,247 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Two cursors walk the nests of the two sides in packed order. Each offers a *run*: equal blocks, evenly apart or
- * listed, as the innermost loop has them; as much of both as fits together is copied at once. Packed bytes are a run of
- * one block.
+ * Where both sides are simple they are one grid of blocks. Otherwise two cursors walk them, and as much of their runs as
+ * fits together is copied at once.
  */
 #include <core/layout.h>
-#include <core/nest.h>
-
-typedef struct run {
-    char *base;              /* block i lies at base + displs[i], or */
-    const ptrdiff_t *displs; /* (NULL:) */
-    ptrdiff_t stride;        /* at base + i * stride */
-    size_t bytes;            /* in a block */
-    size_t index, count;     /* the block we are at, and how many there are */
-    size_t offset;           /* bytes of that block that are done */
-} run;
-
-/* A nest that is gone through, and the child we are at. */
-typedef struct frame {
-    const core_nest *nest;
-    char *base;
-    size_t index;
-} frame;
-
-typedef struct cursor {
-    run run;
-    int depth;          /* frames in use */
-    core_nest elements; /* the outermost loop: the elements of the message */
-    frame frames[CORE_NEST_DEPTH + 1];
-} cursor;
-
-static inline core_part child_at(const core_nest *nest, size_t index, char **base) {
-    if (nest->form == CORE_NEST_LOOP) {
-        *base += (ptrdiff_t)index * nest->stride;
-        return nest->child;
-    }
-    if (nest->form == CORE_NEST_LIST) {
-        *base += nest->displs[index];
-        return nest->child;
-    }
-    const core_nest_item *item = &nest->items[index];
-    *base += item->displ;
-    return (core_part){item->end - (index > 0 ? item[-1].end : 0), item->nest};
-}
-
-/* The child of a nest that has packed byte *offset, which then counts from the child's beginning. */
-static size_t seek(const core_nest *nest, size_t *offset) {
-    if (nest->form != CORE_NEST_SEQUENCE) {
-        size_t index = *offset / nest->child.bytes;
-        *offset -= index * nest->child.bytes;
-        return index;
-    }
-    size_t low = 0, high = nest->count - 1;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (nest->items[middle].end > *offset)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    *offset -= low > 0 ? nest->items[low - 1].end : 0;
-    return low;
-}
-
-/* Goes down to the run that has packed byte `offset` of a part at `base`. */
-static void enter(cursor *c, core_part part, char *base, size_t offset) {
-    while (part.nest) {
-        const core_nest *nest = part.nest;
-        size_t index = offset > 0 ? seek(nest, &offset) : 0;
-        if (nest->form != CORE_NEST_SEQUENCE && !nest->child.nest) {
-            bool listed = nest->form == CORE_NEST_LIST;
-            c->run = (run){
-                base,  listed ? nest->displs : NULL, listed ? 0 : nest->stride, nest->child.bytes, index, nest->count,
-                offset};
-            return;
-        }
-        c->frames[c->depth++] = (frame){nest, base, index};
-        part = child_at(nest, index, &base);
-    }
-    c->run = (run){base, NULL, 0, part.bytes, 0, 1, offset};
-}
-
-/* Goes on to the next run. There is one: whoever calls knows that there are bytes left. */
-static void next_run(cursor *c) {
-    frame *top = &c->frames[c->depth - 1];
-    while (++top->index == top->nest->count) {
-        c->depth--;
-        top--;
-    }
-    char *base = top->base;
-    core_part part = child_at(top->nest, top->index, &base);
-    enter(c, part, base, 0);
-}
-
-static void begin_packed(cursor *c, const void *packed, size_t bytes) {
-    c->depth = 0;
-    c->run = (run){(char *)(uintptr_t)packed, NULL, 0, bytes, 0, 1, 0};
-}
-
-static void begin_elements(cursor *c, const void *buffer, const weft_datatype *type, size_t count, size_t from) {
-    char *base = (char *)(uintptr_t)buffer + type->first_byte;
-    core_part element = {type->size_bytes, type->nest};
-    c->depth = 0;
-    if (count == 1) {
-        enter(c, element, base, from);
-    } else if (type->contiguous) {
-        c->run = (run){base, NULL, 0, count * element.bytes, 0, 1, from};
-    } else {
-        c->elements =
-            (core_nest){.form = CORE_NEST_LOOP, .depth = 1, .count = count, .child = element, .stride = type->extent};
-        enter(c, (core_part){count * element.bytes, &c->elements}, base, from);
-    }
-}
-
-static inline char *block_of(const run *r) {
-    return r->base + (r->displs ? r->displs[r->index] : (ptrdiff_t)r->index * r->stride);
-}
-
-/*
- * Small blocks are copied with one move of `unit` bytes, or with two that meet or overlap (`two`): a call of memcpy
- * would take longer than the copying. Both are constants in the loops below. unit 0: large, or odd; memcpy it is.
- */
-static inline __attribute__((always_inline)) void move_block(char *to, const char *from, size_t bytes, size_t unit,
-                                                             bool two) {
-    memcpy(to, from, unit > 0 ? unit : bytes);
-    if (two)
-        memcpy(to + (bytes - unit), from + (bytes - unit), unit);
-}
-
-/* Calls `loop` with the unit that suits `bytes`. */
-#define BY_SIZE(loop, to, from, count, bytes)                                                                          \
-    do {                                                                                                               \
-        if ((bytes) < 4 || (bytes) > 128)                                                                              \
-            loop(to, from, count, bytes, 0, false);                                                                    \
-        else if ((bytes) == 4)                                                                                         \
-            loop(to, from, count, 4, 4, false);                                                                        \
-        else if ((bytes) == 8)                                                                                         \
-            loop(to, from, count, 8, 8, false);                                                                        \
-        else if ((bytes) == 16)                                                                                        \
-            loop(to, from, count, 16, 16, false);                                                                      \
-        else if ((bytes) == 32)                                                                                        \
-            loop(to, from, count, 32, 32, false);                                                                      \
-        else if ((bytes) == 64)                                                                                        \
-            loop(to, from, count, 64, 64, false);                                                                      \
-        else if ((bytes) < 8)                                                                                          \
-            loop(to, from, count, bytes, 4, true);                                                                     \
-        else if ((bytes) < 16)                                                                                         \
-            loop(to, from, count, bytes, 8, true);                                                                     \
-        else if ((bytes) < 32)                                                                                         \
-            loop(to, from, count, bytes, 16, true);                                                                    \
-        else if ((bytes) < 64)                                                                                         \
-            loop(to, from, count, bytes, 32, true);                                                                    \
-        else                                                                                                           \
-            loop(to, from, count, bytes, 64, true);                                                                    \
-    } while (0)
-
-static inline __attribute__((always_inline)) void strided_loop(const run *to, const run *from, size_t count,
-                                                               size_t bytes, size_t unit, bool two) {
-    char *t = block_of(to), *f = block_of(from);
-    ptrdiff_t to_stride = to->stride, from_stride = from->stride;
-    for (; count > 1; count--) {
-        move_block(t, f, bytes, unit, two);
-        t += to_stride;
-        f += from_stride;
-    }
-    move_block(t, f, bytes, unit, two);
-}
-
-static inline __attribute__((always_inline)) void listed_loop(const run *to, const run *from, size_t count,
-                                                              size_t bytes, size_t unit, bool two) {
-    run t = *to, f = *from;
-    for (; count > 0; count--, t.index++, f.index++)
-        move_block(block_of(&t), block_of(&f), bytes, unit, two);
-}
-
-/* `count` blocks, at least one. */
-static void copy_blocks(const run *to, const run *from, size_t count, size_t bytes) {
-    if (to->displs || from->displs)
-        BY_SIZE(listed_loop, to, from, count, bytes);
-    else
-        BY_SIZE(strided_loop, to, from, count, bytes);
-}
-
-static inline __attribute__((always_inline)) void one_block(char *to, const char *from, size_t count, size_t bytes,
-                                                            size_t unit, bool two) {
-    (void)count;
-    move_block(to, from, bytes, unit, two);
-}
+#include <core/layout_cursor.h>
+#include <core/layout_kernels.h>
 
 static inline size_t least(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* What is left of the current block, as a run of its own of blocks of `bytes`. */
-static inline run rest_as_blocks(const run *r, size_t bytes) {
-    return (run){.base = block_of(r) + r->offset, .stride = (ptrdiff_t)bytes};
-}
-
-static inline void finish_bytes(run *r, size_t bytes) {
-    r->offset += bytes;
-    if (r->offset == r->bytes) {
-        r->offset = 0;
-        r->index++;
-    }
-}
-
-/* How many of at most `count` blocks fit `room`; with a division only when it is needed. */
+/* How many of at most `count` things of `bytes` fit `room`; with a division only when it is needed. */
 static inline size_t fitting(size_t count, size_t bytes, size_t room) {
     return count * bytes <= room ? count : room / bytes;
 }
 
-/* Copies what two runs have in common, at most `left` bytes; returns how many. */
-static size_t copy_common(run *to, run *from, size_t left) {
+/* What is ahead in a run, seen as rows of equal blocks, whose places are written to `side`. */
+typedef struct view {
+    core_grid_side *side;
+    size_t count, rows;
+} view;
+
+/* Blocks as the run has them: the rest of this row, or, at its beginning, all rows. */
+static inline void see(view *v, const core_run *r) {
+    v->side->at = r->displs ? r->row : core_run_block(r);
+    v->side->displs = r->displs ? r->displs + r->index : NULL;
+    v->side->stride = r->stride;
+    v->side->row = r->to_next;
+    v->count = r->items ? 1 : r->count - r->index;
+    v->rows = r->index == 0 && !r->items ? r->rows : 1;
+}
+
+/* Blocks of `bytes`, at most `most`, that this block is cut into, and as a row each the blocks that follow. */
+static inline void see_cut(view *v, const core_run *r, size_t bytes, size_t most) {
+    size_t rest = r->bytes - r->offset;
+    v->side->at = core_run_block(r) + r->offset;
+    v->side->displs = NULL;
+    v->side->stride = (ptrdiff_t)bytes;
+    v->side->row = r->stride;
+    v->count = fitting(most, bytes, rest);
+    v->rows = r->items || r->displs || r->offset > 0 || v->count * bytes < rest ? 1 : r->count - r->index;
+}
+
+/* Makes the rows as short as those of the other side. */
+static inline void narrow(view *v, const view *other) {
+    v->rows = other->rows == 1 || v->side->displs ? 1 : v->count / other->count;
+    v->side->row = (ptrdiff_t)other->count * v->side->stride;
+    v->count = other->count;
+}
+
+/* The run goes on by `rows` rows of `count` blocks of `bytes` that a view of it had. */
+static void finish_view(core_run *r, size_t rows, size_t count, size_t bytes) {
+    size_t blocks = rows * count;
+    if (r->bytes != bytes) {
+        if (r->offset + blocks * bytes <= r->bytes)
+            core_run_finish_bytes(r, blocks * bytes);
+        else
+            core_run_finish_blocks(r, rows);
+    } else if (blocks <= r->count - r->index) {
+        core_run_finish_blocks(r, blocks);
+    } else {
+        core_run_finish_rows(r, rows);
+    }
+}
+
+/* Copies blocks of `bytes`: a side has such blocks, or blocks of which they can be cut. At most `left` bytes. */
+static inline size_t copy_blocks(core_run *to, core_run *from, size_t bytes, size_t left) {
+    core_grid grid;
+    view t = {&grid.to, 0, 0}, f = {&grid.from, 0, 0};
+    if (to->bytes == bytes)
+        see(&t, to);
+    if (from->bytes == bytes)
+        see(&f, from);
+    else
+        see_cut(&f, from, bytes, t.rows * t.count);
+    if (to->bytes != bytes)
+        see_cut(&t, to, bytes, f.rows * f.count);
+    if (t.count > f.count)
+        narrow(&t, &f);
+    else if (f.count > t.count)
+        narrow(&f, &t);
+    grid.count = t.count;
+    grid.rows = least(t.rows, f.rows);
+    grid.bytes = bytes;
+    if (grid.rows * grid.count * bytes > left) {
+        grid.count = fitting(grid.count, bytes, left);
+        grid.rows = fitting(grid.rows, grid.count * bytes, left);
+    }
+    core_grid_copy(&grid);
+    size_t rows = grid.rows, count = grid.count;
+    finish_view(to, rows, count, bytes);
+    finish_view(from, rows, count, bytes);
+    return rows * count * bytes;
+}
+
+/* Items of one side from or to one block of the other, as many as fit that and `left`, at least one. */
+static inline __attribute__((always_inline)) size_t copy_items(core_run *items, core_run *block, size_t left,
+                                                               bool gathers) {
+    char *at = core_run_block(block) + block->offset;
+    size_t room = least(left, block->bytes - block->offset), done = 0;
+    while (items->rows > 0 && items->bytes <= room - done) {
+        char *item = core_run_block(items);
+        core_move(gathers ? at + done : item, gathers ? item : at + done, items->bytes);
+        done += items->bytes;
+        core_run_finish_blocks(items, 1);
+    }
+    core_run_finish_bytes(block, done);
+    return done;
+}
+
+static inline bool at_blocks(const core_run *r) {
+    return r->offset == 0 && r->count > 1 && !r->items;
+}
+
+/* Do the blocks of two runs fit each other so badly that no more than the rest of one can be copied at a time? */
+static inline bool misfit(const core_run *to, const core_run *from, size_t left) {
     size_t to_rest = to->bytes - to->offset, from_rest = from->bytes - from->offset;
-    size_t to_blocks = to->offset == 0 ? to->count - to->index : 1;
-    size_t from_blocks = from->offset == 0 ? from->count - from->index : 1;
-    size_t bytes = least(left, least(to_rest, from_rest)), count;
-    if (from_blocks > 1 && to_blocks > 1 && to_rest == from_rest && bytes == to_rest) {
-        count = fitting(least(to_blocks, from_blocks), bytes, left);
-        copy_blocks(to, from, count, bytes);
-        to->index += count;
-        from->index += count;
-        return count * bytes;
-    }
-    if (from_blocks > 1 && to_rest > from_rest && bytes == from_rest) {
-        count = fitting(from_blocks, bytes, least(to_rest, left));
-        run rest = rest_as_blocks(to, bytes);
-        copy_blocks(&rest, from, count, bytes);
-        from->index += count;
-        finish_bytes(to, count * bytes);
-        return count * bytes;
-    }
-    if (to_blocks > 1 && from_rest > to_rest && bytes == to_rest) {
-        count = fitting(to_blocks, bytes, least(from_rest, left));
-        run rest = rest_as_blocks(from, bytes);
-        copy_blocks(to, &rest, count, bytes);
-        to->index += count;
-        finish_bytes(from, count * bytes);
-        return count * bytes;
-    }
-    BY_SIZE(one_block, block_of(to) + to->offset, block_of(from) + from->offset, 1, bytes);
-    finish_bytes(to, bytes);
-    finish_bytes(from, bytes);
+    size_t bytes = least(to_rest, from_rest);
+    if (to_rest == from_rest)
+        return bytes > left || !at_blocks(to) || !at_blocks(from);
+    return bytes > left || to_rest + from_rest < 3 * bytes || (to_rest < from_rest ? to : from)->offset > 0;
+}
+
+static inline size_t copy_piece(core_run *to, core_run *from, size_t left) {
+    size_t bytes = least(left, least(to->bytes - to->offset, from->bytes - from->offset));
+    core_move(core_run_block(to) + to->offset, core_run_block(from) + from->offset, bytes);
+    core_run_finish_bytes(to, bytes);
+    core_run_finish_bytes(from, bytes);
     return bytes;
 }
 
-static void copy(cursor *to, cursor *from, size_t left) {
+/* Copies what is next of two runs, at most `left` bytes, in the largest step that suits them; returns how many. */
+static inline size_t copy_next(core_run *to, core_run *from, size_t left) {
+    if (misfit(to, from, left))
+        return copy_piece(to, from, left);
+    size_t to_rest = to->bytes - to->offset, from_rest = from->bytes - from->offset;
+    if (to->items && to_rest < from_rest)
+        return copy_items(to, from, left, false);
+    if (from->items && from_rest < to_rest)
+        return copy_items(from, to, left, true);
+    return copy_blocks(to, from, least(to_rest, from_rest), left);
+}
+
+static void copy(core_cursor *to, core_cursor *from, size_t left) {
     for (;;) {
-        left -= copy_common(&to->run, &from->run, left);
+        left -= copy_next(&to->run, &from->run, left);
         if (left == 0)
             return;
-        if (to->run.index == to->run.count)
-            next_run(to);
-        if (from->run.index == from->run.count)
-            next_run(from);
+        if (to->run.rows == 0)
+            core_cursor_next(to);
+        if (from->run.rows == 0)
+            core_cursor_next(from);
     }
+}
+
+/* A side of a copy: `count` elements, or (type NULL) the packed bytes that are to be copied. */
+typedef struct place {
+    const void *at;
+    const weft_datatype *type;
+    size_t count;
+} place;
+
+/* All elements of a simple type as rows of blocks of *bytes. False: the type is not simple. */
+static inline bool see_all(view *v, size_t *bytes, const place *p) {
+    const core_nest *nest = p->type->nest;
+    v->side->at = (char *)(uintptr_t)p->at + p->type->first_byte;
+    v->side->row = p->type->extent;
+    v->rows = p->count;
+    if (nest && nest->depth == 2 && nest->form == CORE_NEST_LOOP && p->count == 1) {
+        v->side->row = nest->stride;
+        v->rows = nest->count;
+        nest = nest->child.nest;
+    }
+    if (!nest || nest->depth > 1 || nest->form == CORE_NEST_SEQUENCE)
+        return false;
+    bool listed = nest->form == CORE_NEST_LIST;
+    v->side->displs = listed ? nest->displs : NULL;
+    v->side->stride = listed ? 0 : nest->stride;
+    v->count = nest->count;
+    *bytes = nest->child.bytes;
+    return true;
+}
+
+/* Packed bytes, as the other side has them. */
+static inline void see_packed(view *v, const view *other, size_t bytes, const place *p) {
+    *v->side = (core_grid_side){(char *)(uintptr_t)p->at, NULL, (ptrdiff_t)bytes, (ptrdiff_t)(other->count * bytes)};
+    v->count = other->count;
+    v->rows = other->rows;
+}
+
+static inline bool is_all(const place *p, size_t bytes) {
+    return !p->type || p->count * p->type->size_bytes == bytes;
+}
+
+/* Most messages are a few elements of a simple type, from beginning to end: one grid, no cursor. False: not this one. */
+static inline __attribute__((always_inline)) bool copy_simple(const place *to, const place *from, size_t bytes) {
+    core_grid grid;
+    view t = {&grid.to, 0, 0}, f = {&grid.from, 0, 0};
+    size_t to_bytes = 0, from_bytes = 0;
+    if (!is_all(to, bytes) || !is_all(from, bytes) || (to->type && !see_all(&t, &to_bytes, to)) ||
+        (from->type && !see_all(&f, &from_bytes, from)))
+        return false;
+    if (!to->type)
+        see_packed(&t, &f, to_bytes = from_bytes, to);
+    if (!from->type)
+        see_packed(&f, &t, from_bytes = to_bytes, from);
+    if (to_bytes != from_bytes || t.count != f.count)
+        return false;
+    grid.bytes = to_bytes;
+    grid.count = t.count;
+    grid.rows = t.rows;
+    core_grid_copy(&grid);
+    return true;
+}
+
+static void begin(core_cursor *c, const place *p, size_t from, size_t bytes) {
+    if (p->type)
+        core_cursor_elements(c, p->at, p->type, p->count, from);
+    else
+        core_cursor_packed(c, p->at, bytes);
+}
+
+static inline __attribute__((always_inline)) void copy_places(place to, place from, size_t begins, size_t ends) {
+    core_cursor into, out_of;
+    if (copy_simple(&to, &from, ends - begins))
+        return;
+    begin(&into, &to, begins, ends - begins);
+    begin(&out_of, &from, begins, ends - begins);
+    copy(&into, &out_of, ends - begins);
 }
 
 void core_pack_laid_out(void *packed, const void *buffer, const weft_datatype *type, size_t count, size_t from,
                         size_t to) {
-    cursor at, into;
-    begin_packed(&into, packed, to - from);
-    begin_elements(&at, buffer, type, count, from);
-    copy(&into, &at, to - from);
+    copy_places((place){packed, NULL, 0}, (place){buffer, type, count}, from, to);
 }
 
 void core_unpack_laid_out(void *buffer, const void *packed, const weft_datatype *type, size_t count, size_t from,
                           size_t to) {
-    cursor at, out_of;
-    begin_packed(&out_of, packed, to - from);
-    begin_elements(&at, buffer, type, count, from);
-    copy(&at, &out_of, to - from);
+    copy_places((place){buffer, type, count}, (place){packed, NULL, 0}, from, to);
 }
 
 void core_copy_laid_out(void *to_buffer, const weft_datatype *to_type, size_t to_count, const void *from_buffer,
                         const weft_datatype *from_type, size_t from_count, size_t from, size_t to) {
-    cursor into, out_of;
-    begin_elements(&into, to_buffer, to_type, to_count, from);
-    begin_elements(&out_of, from_buffer, from_type, from_count, from);
-    copy(&into, &out_of, to - from);
+    copy_places((place){to_buffer, to_type, to_count}, (place){from_buffer, from_type, from_count}, from, to);
 }

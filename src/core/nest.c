@@ -84,11 +84,34 @@ int core_nest_loop(const char *call, size_t count, ptrdiff_t stride, core_part c
     return WEFT_SUCCESS;
 }
 
+static bool all_equal(size_t count, const core_placed *list) {
+    for (size_t i = 1; i < count; i++)
+        if (list[i].part.nest != list[0].part.nest || list[i].part.bytes != list[0].part.bytes)
+            return false;
+    return true;
+}
+
+static bool neighbours(const core_placed *block, const core_placed *next) {
+    return !block->part.nest && !next->part.nest && next->displ - block->displ == (ptrdiff_t)block->part.bytes;
+}
+
+/*
+ * Joined neighbours are copied at once. But of equal blocks in places without order, as a list of indices has them, it
+ * would leave blocks of many sizes, which take longer: then half of them must go.
+ */
+static bool worth_joining(size_t count, const core_placed *list) {
+    size_t pairs = 0;
+    for (size_t i = 1; i < count; i++)
+        pairs += neighbours(&list[i - 1], &list[i]);
+    return 2 * pairs >= count || !all_equal(count, list);
+}
+
 /*
  * Drops what is empty, joins neighbouring blocks, and lets displacements count from the first. Returns how many are
  * left.
  */
 static size_t tidy(size_t count, core_placed *list, ptrdiff_t *first) {
+    bool joins = worth_joining(count, list);
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         core_placed item = list[i];
@@ -98,19 +121,12 @@ static size_t tidy(size_t count, core_placed *list, ptrdiff_t *first) {
             *first = item.displ;
         item.displ -= *first;
         core_placed *last = kept > 0 ? &list[kept - 1] : NULL;
-        if (last && !last->part.nest && !item.part.nest && item.displ - last->displ == (ptrdiff_t)last->part.bytes)
+        if (last && joins && neighbours(last, &item))
             last->part.bytes += item.part.bytes;
         else
             list[kept++] = item;
     }
     return kept;
-}
-
-static bool all_equal(size_t count, const core_placed *list) {
-    for (size_t i = 1; i < count; i++)
-        if (list[i].part.nest != list[0].part.nest || list[i].part.bytes != list[0].part.bytes)
-            return false;
-    return true;
 }
 
 static bool evenly_apart(size_t count, const core_placed *list) {
@@ -143,8 +159,6 @@ static int new_sequence(const char *call, size_t count, const core_placed *list,
     for (size_t i = 0; i < count; i++)
         if (head.depth <= depth_of(list[i].part))
             head.depth = depth_of(list[i].part) + 1;
-    if (head.depth == 0)
-        head.depth = 1;
     int code = WEFT_SUCCESS;
     core_nest *nest = new_nest(call, head, count, sizeof(core_nest_item), &code);
     if (!nest)

@@ -76,11 +76,7 @@ static core_signature signature_of(const weft_datatype *type) {
 }
 
 static int external_size(const char *call, size_t count, const weft_datatype *type, size_t *bytes) {
-    core_signature signature = signature_of(type);
-    if (__builtin_mul_overflow(count, signature.external_bytes, bytes) || *bytes > PTRDIFF_MAX)
-        return core_error(WEFT_ERR_ARG, "%s: no memory holds %zu elements of %zu bytes (count)", call, count,
-                          signature.external_bytes);
-    return WEFT_SUCCESS;
+    return core_packing_bytes(call, count, signature_of(type).external_bytes, bytes);
 }
 
 /* Checks, and tells how many bytes of external32 there are. */

@@ -5,6 +5,12 @@
 #include <core/type_packing.h>
 #include <weft/datatype.h>
 
+int core_packing_bytes(const char *call, size_t count, size_t size, size_t *bytes) {
+    if (__builtin_mul_overflow(count, size, bytes) || *bytes > PTRDIFF_MAX)
+        return core_error(WEFT_ERR_ARG, "%s: no memory holds %zu elements of %zu bytes (count)", call, count, size);
+    return WEFT_SUCCESS;
+}
+
 int core_packing_check(const core_packing *p) {
     int code = core_datatype_check(p->call, "type", p->type);
     size_t bytes;
@@ -14,9 +20,9 @@ int core_packing_check(const core_packing *p) {
         return core_error(WEFT_ERR_ARG, "%s: type is not committed (weft_type_commit)", p->call);
     if (!p->position)
         return core_error(WEFT_ERR_ARG, "%s: position is NULL", p->call);
-    if (__builtin_mul_overflow(p->count, p->type->size_bytes, &bytes) || bytes > PTRDIFF_MAX)
-        return core_error(WEFT_ERR_ARG, "%s: no memory holds %zu elements of %zu bytes (count)", p->call, p->count,
-                          p->type->size_bytes);
+    code = core_packing_bytes(p->call, p->count, p->type->size_bytes, &bytes);
+    if (code)
+        return code;
     if (bytes > 0 && (!p->buffer || !p->packed))
         return core_error(WEFT_ERR_ARG, "%s: %s is NULL, but there are %zu bytes", p->call,
                           p->buffer ? "packed" : "buffer", bytes);
@@ -36,14 +42,22 @@ int core_packing_room(const core_packing *p, size_t bytes, bool unpacks) {
                       p->call, p->count, bytes, left, *p->position);
 }
 
+/* How many bytes there are to copy: 0 in case of an error. */
+static int check(const core_packing *p, bool unpacks, size_t *bytes) {
+    int code = core_packing_check(p);
+    *bytes = code ? 0 : p->count * p->type->size_bytes;
+    if (!code)
+        code = core_packing_room(p, *bytes, unpacks);
+    *bytes = code ? 0 : *bytes;
+    return code;
+}
+
 int weft_pack(const void *buffer, size_t count, const weft_datatype *type, void *packed, size_t packed_bytes,
               size_t *position) {
     core_packing p = {"weft_pack", buffer, count, type, packed, packed_bytes, position};
-    int code = core_packing_check(&p);
-    size_t bytes = code ? 0 : count * type->size_bytes;
-    if (!code)
-        code = core_packing_room(&p, bytes, false);
-    if (code || bytes == 0)
+    size_t bytes;
+    int code = check(&p, false, &bytes);
+    if (bytes == 0)
         return code;
     core_pack((char *)packed + *position, buffer, type, count, 0, bytes);
     *position += bytes;
@@ -53,11 +67,9 @@ int weft_pack(const void *buffer, size_t count, const weft_datatype *type, void 
 int weft_unpack(const void *packed, size_t packed_bytes, size_t *position, void *buffer, size_t count,
                 const weft_datatype *type) {
     core_packing p = {"weft_unpack", buffer, count, type, packed, packed_bytes, position};
-    int code = core_packing_check(&p);
-    size_t bytes = code ? 0 : count * type->size_bytes;
-    if (!code)
-        code = core_packing_room(&p, bytes, true);
-    if (code || bytes == 0)
+    size_t bytes;
+    int code = check(&p, true, &bytes);
+    if (bytes == 0)
         return code;
     core_unpack(buffer, (const char *)packed + *position, type, count, 0, bytes);
     *position += bytes;
@@ -71,9 +83,8 @@ int weft_pack_size(size_t count, const weft_datatype *type, size_t *bytes) {
         return code;
     if (!bytes)
         return core_error(WEFT_ERR_ARG, "weft_pack_size: there is no place for the size (bytes is NULL)");
-    if (__builtin_mul_overflow(count, type->size_bytes, &size) || size > PTRDIFF_MAX)
-        return core_error(WEFT_ERR_ARG, "weft_pack_size: no memory holds %zu elements of %zu bytes (count)", count,
-                          type->size_bytes);
-    *bytes = size;
-    return WEFT_SUCCESS;
+    code = core_packing_bytes("weft_pack_size", count, type->size_bytes, &size);
+    if (!code)
+        *bytes = size;
+    return code;
 }

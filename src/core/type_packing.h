@@ -18,6 +18,9 @@ typedef struct core_packing {
     const size_t *position;
 } core_packing;
 
+/** *bytes = count * size; WEFT_ERR_ARG when that is more than PTRDIFF_MAX, *bytes is undefined then. */
+int core_packing_bytes(const char *call, size_t count, size_t size, size_t *bytes);
+
 /** WEFT_SUCCESS or WEFT_ERR_ARG. After it count * size_bytes fits ptrdiff_t. */
 int core_packing_check(const core_packing *packing);
 

@@ -51,9 +51,11 @@ bool overlaps(std::vector<ptrdiff_t> bytes) {
     return std::adjacent_find(bytes.begin(), bytes.end()) != bytes.end();
 }
 
-// [0, all) cut into pieces, in any order.
+// [0, all) whole or cut into pieces, in any order.
 std::vector<std::pair<size_t, size_t>> pieces(maker &make, size_t all) {
     std::vector<std::pair<size_t, size_t>> made;
+    if (all > 0 && make.number(0, 2) == 0)
+        return {{0, all}};
     for (size_t from = 0; from < all;) {
         size_t to = std::min(all, from + size_t(make.number(1, make.number(0, 1) ? 9 : ptrdiff_t(all))));
         made.emplace_back(from, to);
@@ -175,6 +177,68 @@ TEST(LayoutLoops, EveryBlockSize) {
             ASSERT_NO_FATAL_FAILURE(expect_copying(make, b, a));
         }
     }
+}
+
+// `rows` rows, `row` bytes apart, of `count` blocks of `bytes`, `apart` bytes apart.
+static type table(size_t rows, ptrdiff_t row, size_t count, ptrdiff_t apart, size_t bytes) {
+    map of;
+    for (size_t r = 0; r < rows; r++)
+        for (size_t i = 0; i < count; i++)
+            of.append_block(map::of(WEFT_BYTE), bytes, ptrdiff_t(r) * row + ptrdiff_t(i) * apart);
+    weft_datatype *line = nullptr, *handle = nullptr;
+    EXPECT_EQ(weft_type_hvector(count, bytes, apart, WEFT_BYTE, &line), WEFT_SUCCESS);
+    EXPECT_EQ(weft_type_hvector(rows, 1, row, line, &handle), WEFT_SUCCESS);
+    weft_type_free(&line);
+    return {of, handle};
+}
+
+// Two levels of loops are copied at once, also where the rows of one side are longer than those of the other, and the
+// blocks of one are several of the other.
+TEST(LayoutLoops, Tables) {
+    maker make(11, leaves);
+    auto random_table = [&](size_t bytes, size_t rows, size_t count) {
+        bytes *= size_t(make.number(0, 3) ? 1 : make.number(1, 5));
+        ptrdiff_t apart = ptrdiff_t(bytes) + make.number(0, 2) * make.number(0, 9);
+        ptrdiff_t row = ptrdiff_t(count) * apart + make.number(0, 2) * make.number(0, 30);
+        // Backwards too.
+        return table(rows, make.number(0, 4) ? row : -row, count, apart, bytes);
+    };
+    for (int round = 0; round < 1500; round++) {
+        SCOPED_TRACE("round " + std::to_string(round));
+        const size_t sizes[] = {1, 2, 3, 4, 8, 12, 16, 24};
+        size_t bytes = sizes[make.number(0, 7)], rows = size_t(make.number(1, 9)), count = size_t(make.number(1, 9));
+        // Of the same shape, of rows that are multiples, or of any other.
+        size_t other_rows = make.number(0, 2) ? rows : size_t(make.number(1, 9));
+        size_t other_count = make.number(0, 1) ? count : count * size_t(make.number(1, 4));
+        size_t other_bytes = bytes;
+        if (make.number(0, 3) == 0 && bytes % 2 == 0) {
+            // As many bytes in blocks of half the size.
+            other_bytes = bytes / 2;
+            other_rows = 2 * rows;
+            other_count = count;
+        }
+        type a = random_table(bytes, rows, count), b = random_table(other_bytes, other_rows, other_count);
+        ASSERT_NO_FATAL_FAILURE(expect_packing(make, a));
+        ASSERT_NO_FATAL_FAILURE(expect_copying(make, a, b));
+        ASSERT_NO_FATAL_FAILURE(expect_copying(make, b, a));
+    }
+}
+
+// Neighbours are joined, but not a few in a list of equal blocks, which would no longer be equal.
+TEST(LayoutSize, ListsOfEqualBlocksStayLists) {
+    const ptrdiff_t few[] = {0, 1, 5, 7, 10}, many[] = {0, 1, 2, 5, 6, 9}, all[] = {3, 4, 5, 6};
+    weft_datatype *type;
+    ASSERT_EQ(weft_type_indexed_block(5, 1, few, WEFT_DOUBLE, &type), WEFT_SUCCESS);
+    EXPECT_EQ(type->nest->form, CORE_NEST_LIST);
+    EXPECT_EQ(type->nest->count, 5u);
+    weft_type_free(&type);
+    ASSERT_EQ(weft_type_indexed_block(6, 1, many, WEFT_DOUBLE, &type), WEFT_SUCCESS);
+    EXPECT_EQ(type->nest->form, CORE_NEST_SEQUENCE);
+    EXPECT_EQ(type->nest->count, 3u);
+    weft_type_free(&type);
+    ASSERT_EQ(weft_type_indexed_block(4, 1, all, WEFT_DOUBLE, &type), WEFT_SUCCESS);
+    EXPECT_EQ(type->nest, nullptr) << "one block";
+    weft_type_free(&type);
 }
 
 TEST(LayoutSize, WhatIsRegularTakesAFewNests) {
