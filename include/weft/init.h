@@ -17,12 +17,13 @@ extern "C" {
 
 /**
  * Which threads may drive the network (the *funnel*). WEFT_THREAD_DEFAULT stands for the value of WEFT_THREAD_LEVEL,
- * "serialized" when it is not set.
+ * "serialized" when it is not set. MULTIPLE is given when all processes of the job ask for it, else SERIALIZED.
  */
 typedef enum weft_thread_level {
     WEFT_THREAD_DEFAULT = 0,
-    WEFT_THREAD_FUNNELED = 1,  /**< only the thread that called weft_init, thread 0 of every team; no lock */
-    WEFT_THREAD_SERIALIZED = 2 /**< any thread, one at a time: whoever waits drives for all */
+    WEFT_THREAD_FUNNELED = 1,   /**< only the thread that called weft_init, thread 0 of every team; no lock */
+    WEFT_THREAD_SERIALIZED = 2, /**< any thread, one at a time: whoever waits drives for all */
+    WEFT_THREAD_MULTIPLE = 3 /**< as SERIALIZED, and messages of each thread to other processes go a way of their own */
 } weft_thread_level;
 
 /** How a thread waits for another. WEFT_WAIT_DEFAULT stands for the value of WEFT_WAIT, "auto" when it is not set. */

@@ -17,7 +17,10 @@ typedef struct choice {
     int value;
 } choice;
 
-static const choice thread_levels[] = {{"funneled", WEFT_THREAD_FUNNELED}, {"serialized", WEFT_THREAD_SERIALIZED}, {0}};
+static const choice thread_levels[] = {{"funneled", WEFT_THREAD_FUNNELED},
+                                       {"serialized", WEFT_THREAD_SERIALIZED},
+                                       {"multiple", WEFT_THREAD_MULTIPLE},
+                                       {0}};
 static const choice wait_policies[] = {
     {"auto", WEFT_WAIT_AUTO}, {"spin", WEFT_WAIT_SPIN}, {"yield", WEFT_WAIT_YIELD}, {"block", WEFT_WAIT_BLOCK}, {0}};
 static const choice bootstraps[] = {

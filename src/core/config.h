@@ -32,7 +32,7 @@ enum core_variable {
 enum core_origin { CORE_ORIGIN_DEFAULT, CORE_ORIGIN_OPTION, CORE_ORIGIN_ENVIRONMENT };
 
 typedef struct core_config {
-    weft_thread_level thread_level;       /* WEFT_THREAD_LEVEL: funneled, serialized */
+    weft_thread_level thread_level;       /* WEFT_THREAD_LEVEL: funneled, serialized, multiple */
     weft_wait_policy wait_policy;         /* WEFT_WAIT: auto, spin, yield, block */
     int threads;                          /* WEFT_THREADS: default team size; 0: one a core */
     int slots;                            /* WEFT_SLOTS: operations a team may have under way */

@@ -11,8 +11,7 @@ int hier_check_comm(const weft_comm *comm, const char *call) {
                               "rank %d: %s: this handle belongs to the thread that entered the team with it, another "
                               "one used it",
                               comm->rank, call);
-    } else if (comm->world->config.thread_level == WEFT_THREAD_FUNNELED &&
-               !pthread_equal(comm->world->init_thread, pthread_self())) {
+    } else if (!hier_may_drive(comm->world)) {
         return core_error(
             WEFT_ERR_THREAD,
             "rank %d: %s: under FUNNELED only the thread that called weft_init uses a process communicator", comm->rank,
@@ -21,14 +20,19 @@ int hier_check_comm(const weft_comm *comm, const char *call) {
     return WEFT_SUCCESS;
 }
 
-static int check_type(const weft_comm *comm, hier_arguments *a, const weft_datatype *type, const char *name) {
+int hier_check_type(const weft_comm *comm, const char *call, const weft_datatype *type, const char *name) {
     if (!core_datatype_valid(type))
-        return core_error(WEFT_ERR_ARG, "rank %d: %s: %s is not a datatype, or was freed", comm->rank, a->call, name);
+        return core_error(WEFT_ERR_ARG, "rank %d: %s: %s is not a datatype, or was freed", comm->rank, call, name);
     if (!core_datatype_committed(type))
-        return core_error(WEFT_ERR_ARG, "rank %d: %s: %s is not committed (weft_type_commit)", comm->rank, a->call,
-                          name);
-    a->strided |= !type->contiguous;
+        return core_error(WEFT_ERR_ARG, "rank %d: %s: %s is not committed (weft_type_commit)", comm->rank, call, name);
     return WEFT_SUCCESS;
+}
+
+static int check_type(const weft_comm *comm, hier_arguments *a, const weft_datatype *type, const char *name) {
+    int code = hier_check_type(comm, a->call, type, name);
+    if (!code)
+        a->strided |= !type->contiguous;
+    return code;
 }
 
 /* Do so many elements, one extent apart, lie within what addresses can tell apart? */
@@ -39,8 +43,8 @@ static bool has_room(const weft_datatype *type, size_t count, size_t ranks) {
            (!__builtin_mul_overflow(count, ranks, &elements) && !__builtin_mul_overflow(elements, type->extent, &span));
 }
 
-static int check_bytes(const weft_comm *comm, const char *call, size_t count, const weft_datatype *type, int ranks,
-                       size_t *bytes) {
+int hier_check_bytes(const weft_comm *comm, const char *call, size_t count, const weft_datatype *type, int ranks,
+                     size_t *bytes) {
     size_t all;
     if (__builtin_mul_overflow(count, type->size_bytes, bytes) || __builtin_mul_overflow(*bytes, (size_t)ranks, &all) ||
         all > PTRDIFF_MAX || !has_room(type, count, (size_t)ranks))
@@ -49,12 +53,8 @@ static int check_bytes(const weft_comm *comm, const char *call, size_t count, co
     return WEFT_SUCCESS;
 }
 
-/*
- * A buffer that is read or written: real memory when there is something in it. Derived types may hold addresses, with a
- * buffer of NULL (`strided`).
- */
-static int check_buffer(const weft_comm *comm, const char *call, const void *buffer, size_t bytes, bool strided,
-                        const char *name) {
+int hier_check_buffer(const weft_comm *comm, const char *call, const void *buffer, size_t bytes, bool strided,
+                      const char *name) {
     if (bytes && ((!buffer && !strided) || buffer == WEFT_IN_PLACE))
         return core_error(WEFT_ERR_ARG, "rank %d: %s: %s is %s, expected a buffer of %zu bytes", comm->rank, call, name,
                           buffer ? "WEFT_IN_PLACE" : "NULL", bytes);
@@ -73,23 +73,24 @@ static int check_reduction(const weft_comm *comm, hier_arguments *arguments, boo
     if (!core_op_defined(arguments->op, type))
         return core_error(WEFT_ERR_ARG, "rank %d: %s: %s is not defined for %s", comm->rank, arguments->call,
                           arguments->op->name, type->name);
-    code = check_bytes(comm, arguments->call, arguments->recv_count, type, 1, &arguments->bytes);
+    code = hier_check_bytes(comm, arguments->call, arguments->recv_count, type, 1, &arguments->bytes);
     if (!code && here)
-        code = check_buffer(comm, arguments->call, arguments->recv, arguments->bytes, !type->contiguous, "recv");
+        code = hier_check_buffer(comm, arguments->call, arguments->recv, arguments->bytes, !type->contiguous, "recv");
     if (!code && here && arguments->send == WEFT_IN_PLACE)
         arguments->send = arguments->recv;
     if (!code)
-        code = check_buffer(comm, arguments->call, arguments->send, arguments->bytes, !type->contiguous, "send");
+        code = hier_check_buffer(comm, arguments->call, arguments->send, arguments->bytes, !type->contiguous, "send");
     return code;
 }
 
 static int check_bcast(const weft_comm *comm, hier_arguments *arguments) {
     int code = check_type(comm, arguments, arguments->recv_type, "type");
     if (!code)
-        code = check_bytes(comm, arguments->call, arguments->recv_count, arguments->recv_type, 1, &arguments->bytes);
+        code =
+            hier_check_bytes(comm, arguments->call, arguments->recv_count, arguments->recv_type, 1, &arguments->bytes);
     if (!code)
-        code = check_buffer(comm, arguments->call, arguments->recv, arguments->bytes, !arguments->recv_type->contiguous,
-                            "buffer");
+        code = hier_check_buffer(comm, arguments->call, arguments->recv, arguments->bytes,
+                                 !arguments->recv_type->contiguous, "buffer");
     return code;
 }
 
@@ -98,9 +99,9 @@ static int check_side(const weft_comm *comm, hier_arguments *a, const void *buff
                       const weft_datatype *type, int ranks, bool send, size_t *bytes) {
     int code = check_type(comm, a, type, send ? "send_type" : "recv_type");
     if (!code)
-        code = check_bytes(comm, a->call, count, type, ranks, bytes);
+        code = hier_check_bytes(comm, a->call, count, type, ranks, bytes);
     if (!code)
-        code = check_buffer(comm, a->call, buffer, *bytes, !type->contiguous, send ? "send" : "recv");
+        code = hier_check_buffer(comm, a->call, buffer, *bytes, !type->contiguous, send ? "send" : "recv");
     return code;
 }
 
@@ -184,7 +185,7 @@ static int check_counts(const weft_comm *comm, hier_arguments *a, bool send, siz
         const weft_datatype *type = many ? types[rank] : send ? a->send_type : a->recv_type;
         int code = check_type(comm, a, type, send ? "send_type" : "recv_type");
         if (!code)
-            code = check_bytes(comm, call, counts[rank], type, 1, &bytes);
+            code = hier_check_bytes(comm, call, counts[rank], type, 1, &bytes);
         if (!code && bytes && !many)
             code = check_displ(comm, call, displs[rank], type, side, rank);
         if (code)
@@ -196,7 +197,7 @@ static int check_counts(const weft_comm *comm, hier_arguments *a, bool send, siz
         if (rank == comm->rank)
             *own_bytes = bytes;
     }
-    return check_buffer(comm, call, send ? a->send : a->recv, *total_bytes, strided, side);
+    return hier_check_buffer(comm, call, send ? a->send : a->recv, *total_bytes, strided, side);
 }
 
 static int check_alltoallv(const weft_comm *comm, hier_arguments *a) {
@@ -259,7 +260,8 @@ static int check_reduce_scatter(const weft_comm *comm, hier_arguments *a) {
     a->recv_count = total;
     int code = check_reduction(comm, a, in_place);
     if (!code && !in_place)
-        code = check_buffer(comm, a->call, a->recv, own * a->recv_type->size_bytes, !a->recv_type->contiguous, "recv");
+        code = hier_check_buffer(comm, a->call, a->recv, own * a->recv_type->size_bytes, !a->recv_type->contiguous,
+                                 "recv");
     if (equal)
         a->recv_count = own;
     return code;

@@ -53,6 +53,21 @@ static inline hier_arguments hier_arguments_of(enum inter_collective collective,
 /** Checks the communicator and the calling thread. */
 int hier_check_comm(const weft_comm *comm, const char *call);
 
+/*
+ * Parts of what follows, for messages too. `name` is the argument's.
+ */
+
+int hier_check_type(const weft_comm *comm, const char *call, const weft_datatype *type, const char *name);
+/** Sets *bytes to those of a block; `ranks` of them must lie within what addresses can tell apart. */
+int hier_check_bytes(const weft_comm *comm, const char *call, size_t count, const weft_datatype *type, int ranks,
+                     size_t *bytes);
+/**
+ * A buffer that is read or written: real memory when there is something in it. Derived types may hold addresses, with a
+ * buffer of NULL (`strided`).
+ */
+int hier_check_buffer(const weft_comm *comm, const char *call, const void *buffer, size_t bytes, bool strided,
+                      const char *name);
+
 /** Checks the rest, resolves in place, and fills in bytes; before anything is sent. The communicator has been checked. */
 int hier_check_arguments(const weft_comm *comm, hier_arguments *arguments);
 

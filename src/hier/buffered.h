@@ -10,7 +10,4 @@
 /** Sends a copy; *message is over at once. WEFT_ERR_NOMEM: the attached buffer has no room. */
 int hier_buffered_send(hier_message *message, const hier_envelope *envelope);
 
-/** Starts a message's request again. */
-int hier_message_restart(weft_request *request);
-
 #endif

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * The carrier: messages between ranks of different processes, as active messages of the transport.
+ * The carrier: messages between ranks of different processes, as active messages of a transport.
  *
- * The header names context, thread and tag, and numbers the messages from one process to another, so that whatever way each went they
- * are delivered in order. What arrives goes to the mailbox of its rank: straight to the receive that it meets when the thread
- * that drives the network owns the mailbox, else by the mailbox's list. Up to the eager limit a message brings its bytes; longer and
- * synchronous ones stay with the sender until their receive fetches them into its buffer.
+ * A *channel* is one way to the other processes: a transport, and what is on its way there. The main channel is the world's
+ * transport, which collectives use too, and its lock is the funnel. Under MULTIPLE each thread of a team has a channel of its own
+ * beside it (channels.c), whose lock nobody else wants, but for threads of one number in several teams.
  *
- * All of it is under the funnel but hier_carry and the outbox behind it, in which those leave their letters who may not have the
- * funnel (FUNNELED, other threads than the leader).
+ * The header (wire.h) names context, thread and tag, and numbers the messages from one channel to another, so that whatever way each
+ * went they are delivered in order. What arrives goes to the mailbox of its rank: straight to the receive that it meets when
+ * the thread that drives the channel owns the mailbox, else by the mailbox's list. Up to the eager limit a message brings its bytes;
+ * longer and synchronous ones stay with the sender until their receive fetches them into its buffer.
+ *
+ * All of a channel is under its lock but for hier_carry and the outbox behind it, in which those leave their letters who may not have
+ * the funnel (FUNNELED, other threads than the leader).
  */
 #ifndef HIER_CARRIER_H
 #define HIER_CARRIER_H
@@ -17,16 +21,17 @@
 #include <intra/mailbox.h>
 
 struct hier_world;
+struct hier_channel;
 
 enum hier_letter_kind { HIER_LETTER_SEND, HIER_LETTER_FETCH, HIER_LETTER_DROP };
 
 /** Something to be done for a message: to send it, to fetch it, to drop it. Stays where it is until it is done. */
 typedef struct hier_letter {
-    struct hier_letter *next; /* in the outbox */
+    core_link link; /* in the outbox */
     enum hier_letter_kind kind;
-    int process;
     intra_mailbox *mailbox; /* whose owner waits for it */
     /* Of a send: */
+    int peer; /* hier_channel_peer() */
     inter_am_header header;
     const void *buffer;
     size_t bytes;
@@ -52,66 +57,107 @@ typedef struct hier_boxes {
 typedef struct hier_held {
     struct hier_held *next;
     inter_am_header header;
-    int process;
+    int peer;
     intra_parcel *parcel;
 } hier_held;
 
+/** The other end of a channel. */
 typedef struct hier_peer {
     uint32_t sent, expected; /* numbers of messages, modulo 2³² */
     hier_held *early;        /* came too early, in any order */
     bool stopped;            /* it has no room: messages to it wait at this end until they are fetched (flow.c) */
-    bool wants_stop;         /* this process has no room: it is to be stopped … */
+    bool wants_stop;         /* this end has no room: it is to be stopped … */
     bool told_stop;          /* … and was told so */
     inter_request request;   /* of what it is told */
     inter_completion completion;
 } hier_peer;
 
-typedef struct hier_carrier {
+typedef struct hier_channel {
+    struct hier_world *world;
+    inter_transport *transport; /* NULL: one process */
+    int each;                   /* so many channels has each of the processes that are its peers */
+    bool locks;                 /* false: only one thread ever comes here */
+    _Atomic bool held;          /* the lock */
     bool listens;
-    _Atomic bool wanted;              /* a thread that may not drive the network has messages: who may is to listen */
-    hier_peer *peers;                 /* by process */
-    hier_boxes boxes[INTER_CONTEXTS]; /* by context */
+    hier_peer *peers;                 /* by their number in the transport */
+    hier_boxes boxes[INTER_CONTEXTS]; /* by context … */
+    uint32_t opened;                  /* … none from this one on was ever opened */
     hier_held *homeless;              /* for communicators that are not made yet, oldest first */
     inter_completion *done;           /* of letters */
-    int stops;                        /* processes that are stopped, or to be stopped, by this one */
-    /* Looked at by anybody: */
-    _Atomic int broken;          /* an error: this process died, or (WEFT_ERR_NOMEM) a message was lost … */
-    _Atomic int failed;          /* … so that receives may wait in vain; its rank */
-    const void *_Atomic driver;  /* the agent of the thread that holds the funnel, when it has one */
-    hier_letter *_Atomic outbox; /* the newest first; anybody puts in, who holds the funnel takes out */
+    int stops;                        /* peers that are stopped, or to be stopped, by this one */
+    const intra_bell *_Atomic driver; /* of the thread that has the lock, when it has one; looked at by anybody */
+} hier_channel;
+
+/** What all channels share; looked at by anybody. */
+typedef struct hier_carrier {
+    _Atomic bool wanted; /* a thread that may not drive the network has messages: who may is to listen */
+    _Atomic int broken;  /* receives may wait in vain: WEFT_ERR_NOMEM, a message was lost; WEFT_ERR_PROC_FAILED … */
+    _Atomic int failed;  /* … the process of this rank died */
+    core_inbox outbox;   /* letters of the main channel; anybody puts in, who holds the funnel takes out */
 } hier_carrier;
 
-/** Ranks of a context can be reached from now on, or no longer (mailboxes NULL). Under the funnel. */
-void hier_carrier_open(struct hier_world *world, uint32_t context, intra_mailbox *mailboxes, int threads);
+/** Acquire: pairs with hier_channel_leave, publishes all that the channel has. Never waits. */
+static inline bool hier_channel_try(hier_channel *channel) {
+    return !channel->locks || (!atomic_load_explicit(&channel->held, memory_order_relaxed) &&
+                               !atomic_exchange_explicit(&channel->held, true, memory_order_acquire));
+}
 
-/** Frees what was never delivered. The transport is still there. Under the funnel. */
-void hier_carrier_close(struct hier_world *world);
+/** Waits for the lock: for as long as somebody else looks at the network. */
+void hier_channel_enter(hier_channel *channel);
 
-/** Messages come in from now on. Under the funnel. WEFT_ERR_NOMEM. */
-int hier_carrier_listen(struct hier_world *world);
+static inline void hier_channel_leave(hier_channel *channel) {
+    if (channel->locks)
+        atomic_store_explicit(&channel->held, false, memory_order_release); /* pairs with hier_channel_try */
+}
 
-/** The header of a message to thread `thread` of a process. */
-inter_am_header hier_carrier_header(uint32_t context, int thread, int32_t source, int32_t tag);
+/** Which peer of a channel carries the messages to a thread of a process. */
+static inline int hier_channel_peer(const hier_channel *channel, int process, int thread) {
+    return process * channel->each + thread % channel->each;
+}
+
+/** Ranks of a context can be reached by a channel from now on, or no longer (mailboxes NULL). */
+void hier_channel_open(hier_channel *channel, uint32_t context, intra_mailbox *mailboxes, int threads);
+
+/** Messages come in from now on. WEFT_ERR_NOMEM. */
+int hier_channel_listen(hier_channel *channel);
+
+/** Moves on what goes by a channel, when its transport has been; true when something happened. */
+bool hier_channel_progress(hier_channel *channel);
+
+/** Frees what was never delivered. The transport is still there. */
+void hier_channel_close(hier_channel *channel);
+
+/** Where a message of a context and a thread goes; NULL: its communicator is not made here yet. */
+intra_mailbox *hier_channel_mailbox(hier_channel *channel, const inter_am_header *header);
 
 /**
- * Has a letter done. `holds`: the caller holds the funnel. True: a send that is done already, with its error in send->error; else
+ * Does the thread that has the lock own the mailbox? Its owner may ask too, and learns whether he has the lock: no other thread
+ * sets `driver` to his bell.
+ */
+bool hier_channel_is_own(const hier_channel *channel, const intra_mailbox *mailbox);
+
+/**
+ * Has a letter done. `holds`: the caller has the lock. True: a send that is done already, with its error in send->error; else
  * the mailbox's list tells its owner when it is.
  */
-bool hier_carry(struct hier_world *world, hier_letter *letter, bool holds);
+bool hier_carry(hier_channel *channel, hier_letter *letter, bool holds);
 
-/** The mailbox's part in messages of other processes (intra_mailbox.fetch and drop); the argument is the world. */
+/** Posts what lies in the outbox; true when there was something. Under the funnel. */
+bool hier_carry_outbox(struct hier_world *world);
+
+/** Ends the letters whose messages are through; true when there was one. */
+bool hier_end_letters(hier_channel *channel);
+
+/** The mailbox's part in messages of other processes (intra_mailbox.fetch and drop); the argument is its channel. */
 void hier_carrier_fetch(void *argument, intra_parcel *parcel, intra_receive *receive);
 void hier_carrier_drop(void *argument, intra_parcel *parcel);
 
-/** The header that tells another process to stop, or to go on. */
-inter_am_header hier_carrier_control(bool stop, uint32_t number);
+/** What flow.c adds: a message of a peer was put aside in a mailbox. */
+void hier_flow_kept(hier_channel *channel, int peer, const intra_mailbox *mailbox);
+/** Tells peers to stop, or to go on, as far as it is time; true when one was told. */
+bool hier_flow_progress(hier_channel *channel);
 
-/** What flow.c adds: a message of a process was put aside in a mailbox; a process tells this one to stop or to go on. */
-void hier_flow_kept(struct hier_world *world, int process, intra_mailbox *mailbox);
-/** Tells processes to stop, or to go on, as far as it is time; true when one was told. */
-bool hier_flow_progress(struct hier_world *world);
-
-/** Moves on all that goes between processes, collectives too; true when something happened. Under the funnel. */
+/** Moves on all that goes by the main channel, collectives too; true when something happened. Under the funnel. */
 bool hier_progress(struct hier_world *world);
 
 #endif

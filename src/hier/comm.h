@@ -43,6 +43,7 @@ typedef struct hier_agent {
     core_pooled pooled;
     intra_bell bell;
     struct weft_comm *comms;
+    unsigned looks; /* at its own channel */
 } hier_agent;
 
 /** Memory for buffered sends, and those that are in it, in the order of their places. */
@@ -65,6 +66,7 @@ struct weft_comm {
     bool talks; /* it has messages: who waits looks after them */
     /* Of a thread communicator the thread's own, of a process communicator under the funnel: */
     intra_mailbox *mailbox;
+    hier_channel *channel;       /* for messages to other processes */
     weft_request *free_messages; /* for the next operations, as are those below with the memory of their schedules */
     weft_request *sent;          /* stands for sends that are done; NULL until there is one */
     size_t requests;             /* of messages, that a user has handles on, persistent ones included */

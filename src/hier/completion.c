@@ -57,6 +57,7 @@ static void wait_for(hier_wait *wait, const weft_comm *comm) {
     }
     wait->agent = wait->agent ? wait->agent : other.agent;
     wait->network |= other.network;
+    wait->own &= other.own;
     wait->funnel |= other.funnel;
     if (other.waiting->may_sleep)
         wait->waiting = other.waiting;

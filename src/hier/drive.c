@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
 #include <hier/drive.h>
-#include <poll.h>
 #include <sched.h>
 
 #define AGENT_MAGIC 0x77744147u
 #define SLEEP_MS    10
 #define PAUSE_NS    50000L
+/* Who has a channel of his own looks so seldom at the main one, which all threads share. */
+#define MAIN_EVERY  64
 
 static core_pool agents = CORE_POOL_INITIALIZER;
 
@@ -15,7 +16,7 @@ static _Thread_local hier_agent *self;
 
 static void rouse(void *argument) {
     hier_world *world = argument;
-    inter_transport *transport = world->engine.lines ? world->engine.lines : world->transport;
+    inter_transport *transport = world->channel.transport;
     transport->rouse(transport);
 }
 
@@ -30,7 +31,6 @@ int hier_agent_join(weft_comm *comm) {
     comm->agent = self;
     comm->next_of_agent = self->comms;
     self->comms = comm;
-    atomic_store_explicit(&comm->mailbox->agent, self, memory_order_relaxed);
     /* Release: pairs with intra_mail_ring. */
     atomic_store_explicit(&comm->mailbox->bell, &self->bell, memory_order_release);
     return WEFT_SUCCESS;
@@ -42,7 +42,6 @@ void hier_agent_part(weft_comm *comm) {
     while (*link != comm)
         link = &(*link)->next_of_agent;
     *link = comm->next_of_agent;
-    atomic_store_explicit(&comm->mailbox->agent, NULL, memory_order_relaxed);
     atomic_store_explicit(&comm->mailbox->bell, &comm->mailbox->spare, memory_order_release);
     if (agent->comms)
         return;
@@ -50,29 +49,70 @@ void hier_agent_part(weft_comm *comm) {
     core_pool_give(&agents, agent, AGENT_MAGIC);
 }
 
-unsigned hier_agent_progress(hier_agent *agent) {
-    unsigned events = 0;
-    for (weft_comm *comm = agent->comms; comm; comm = comm->next_of_agent)
-        events += intra_mail_progress(comm->mailbox);
+unsigned hier_look_at(hier_channel *channel, const intra_bell *bell) {
+    if (!hier_channel_try(channel))
+        return 0;
+    atomic_store_explicit(&channel->driver, bell, memory_order_relaxed);
+    unsigned events = channel->transport->progress(channel->transport);
+    events += hier_channel_progress(channel);
+    atomic_store_explicit(&channel->driver, NULL, memory_order_relaxed);
+    hier_channel_leave(channel);
     return events;
 }
 
-bool hier_arm(hier_world *world, inter_bed *bed) {
-    inter_transport *transport = world->engine.lines ? world->engine.lines : world->transport;
-    return transport->arm(transport, bed);
+/* The thread's own channel, if this handle has one and messages. */
+static hier_channel *own_channel(const weft_comm *comm) {
+    return comm->talks && comm->channel != &comm->world->channel ? comm->channel : NULL;
 }
 
-void hier_sleep(const inter_bed *bed) {
-    struct pollfd wait = {.fd = bed->descriptor, .events = POLLIN};
+unsigned hier_agent_progress(hier_agent *agent) {
+    unsigned events = 0;
+    const hier_channel *last = NULL; /* its handles mostly have the same */
+    for (weft_comm *comm = agent->comms; comm; comm = comm->next_of_agent) {
+        hier_channel *own = own_channel(comm);
+        if (own && own != last)
+            events += hier_look_at(own, &agent->bell);
+        last = own;
+        events += intra_mail_progress(comm->mailbox);
+    }
+    return events;
+}
+
+bool hier_arm(hier_channel *channel, hier_bed *bed) {
+    inter_bed one;
+    if (!channel->transport->arm(channel->transport, &one))
+        return false;
+    if (one.word)
+        bed->word = one.word;
+    else
+        bed->descriptors[bed->count++] = (struct pollfd){.fd = one.descriptor, .events = POLLIN};
+    return true;
+}
+
+void hier_sleep(hier_bed *bed) {
     if (bed->word)
         core_word_sleep(bed->word, 1, SLEEP_MS * 1000000L);
     else
-        poll(&wait, 1, SLEEP_MS);
+        poll(bed->descriptors, bed->count, SLEEP_MS);
+}
+
+static bool arm_own(const hier_agent *agent, hier_bed *bed) {
+    const hier_channel *last = NULL;
+    bool armed = true;
+    for (const weft_comm *comm = agent->comms; comm && armed; comm = comm->next_of_agent) {
+        hier_channel *own = own_channel(comm);
+        if (own && own != last && bed->count < 1 + INTER_CHANNELS) {
+            hier_channel_enter(own);
+            armed = hier_arm(own, bed);
+            hier_channel_leave(own);
+        }
+        last = own;
+    }
+    return armed;
 }
 
 static bool may_drive(const hier_wait *wait) {
-    return wait->network && (wait->world->config.thread_level != WEFT_THREAD_FUNNELED ||
-                             pthread_equal(wait->world->init_thread, pthread_self()));
+    return wait->network && hier_may_drive(wait->world);
 }
 
 /* Some looks at the network by who holds the funnel. True when look(), which needs it, says so. With `once`, as long as something
@@ -82,7 +122,7 @@ static bool drive(const hier_wait *wait, bool once, bool *moved) {
     bool done = wait->funnel && wait->look(wait->argument);
     /* Where cores are short, who is waited for needs this one. */
     int rounds = wait->waiting->may_sleep ? 1 : HIER_LOOKS_IN_FUNNEL;
-    atomic_store_explicit(&world->carrier.driver, wait->agent, memory_order_relaxed);
+    atomic_store_explicit(&world->channel.driver, wait->agent ? &wait->agent->bell : NULL, memory_order_relaxed);
     for (int round = 0; round < rounds && !done; round++) {
         if (hier_progress(world) || (wait->agent && hier_agent_progress(wait->agent))) {
             *moved = true;
@@ -91,14 +131,13 @@ static bool drive(const hier_wait *wait, bool once, bool *moved) {
             break;
         }
     }
-    atomic_store_explicit(&world->carrier.driver, NULL, memory_order_relaxed);
+    atomic_store_explicit(&world->channel.driver, NULL, memory_order_relaxed);
     return done && wait->funnel;
 }
 
 /* Sleeps until something comes, by the network or from a thread of the process. `rung`: the bell before the last look. */
 static void sleep_a_while(const hier_wait *wait, uint64_t rung) {
     intra_bell *bell = wait->agent ? &wait->agent->bell : NULL;
-    inter_bed bed;
     if (!may_drive(wait)) {
         if (bell)
             core_flag_sleep(&bell->flag, rung + 1, SLEEP_MS * 1000000L);
@@ -115,9 +154,12 @@ static void sleep_a_while(const hier_wait *wait, uint64_t rung) {
         }
     }
     if (hier_funnel_try(wait->world)) {
-        bool armed = hier_arm(wait->world, &bed);
+        hier_bed bed;
+        bed.count = 0;
+        bed.word = NULL;
+        bool armed = hier_arm(&wait->world->channel, &bed);
         hier_funnel_leave(wait->world);
-        if (armed)
+        if (armed && (!wait->agent || arm_own(wait->agent, &bed)))
             hier_sleep(&bed);
         else if (bell) /* nothing would wake this thread when something comes: not for long */
             core_flag_sleep(&bell->flag, rung + 1, PAUSE_NS);
@@ -133,7 +175,7 @@ static bool look_once(const hier_wait *wait, bool once, bool *moved) {
     *moved = wait->agent && hier_agent_progress(wait->agent);
     if (!wait->funnel && wait->look(wait->argument))
         return true;
-    bool drives = may_drive(wait);
+    bool drives = may_drive(wait) && (!wait->own || once || wait->agent->looks++ % MAIN_EVERY == 0);
     if ((drives || wait->funnel) && hier_funnel_try(wait->world)) {
         bool done = drives ? drive(wait, once, moved) : (hier_progress(wait->world), wait->look(wait->argument));
         hier_funnel_leave(wait->world);

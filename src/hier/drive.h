@@ -9,6 +9,7 @@
 #define HIER_DRIVE_H
 
 #include <hier/comm.h>
+#include <poll.h>
 
 /** Who holds the funnel looks so often before letting others try; each look takes some tens of nanoseconds. */
 #define HIER_LOOKS_IN_FUNNEL 16
@@ -20,11 +21,21 @@ void hier_agent_part(weft_comm *comm);
 /** Moves the messages of a thread's handles on; how many things happened. By that thread. */
 unsigned hier_agent_progress(hier_agent *agent);
 
-/** Gets ready to sleep on the network; false when something can be done now. Under the funnel. */
-bool hier_arm(hier_world *world, inter_bed *bed);
+/** Where to sleep until something happens on one of several channels; zeroed: for the time only. */
+typedef struct hier_bed {
+    struct pollfd descriptors[1 + INTER_CHANNELS];
+    nfds_t count;
+    void *word; /* instead: inter_bed.word */
+} hier_bed;
 
-/** Sleeps until something happens on the network, for 10 ms at most. Without the funnel. */
-void hier_sleep(const inter_bed *bed);
+/** Gets ready to sleep on a channel too; false when something can be done now. With the channel's lock. */
+bool hier_arm(hier_channel *channel, hier_bed *bed);
+
+/** Sleeps until something happens, for 10 ms at most. Without a lock. */
+void hier_sleep(hier_bed *bed);
+
+/** One look at a thread's channel, unless another thread has it just now; how many things happened. `bell`: the caller's, or NULL. */
+unsigned hier_look_at(hier_channel *channel, const intra_bell *bell);
 
 /** Is there what the caller waits for? */
 typedef bool hier_look(void *argument);
@@ -34,7 +45,8 @@ typedef struct hier_wait {
     hier_world *world;
     hier_agent *agent; /* NULL: the thread has none */
     const core_waiting *waiting;
-    bool network; /* what is waited for may come from another process */
+    bool network; /* what is waited for may come from another process … */
+    bool own;     /* … by the thread's own channel */
     bool funnel;  /* look() needs the funnel */
     hier_look *look;
     void *argument;
@@ -49,6 +61,7 @@ static inline hier_wait hier_wait_on(const weft_comm *comm, hier_look *look, voi
                        .agent = comm->agent,
                        .waiting = comm->team ? &comm->team->intra->waiting : &comm->world->waiting,
                        .network = comm->layout->nodes > 1,
+                       .own = comm->channel != &comm->world->channel,
                        .funnel = !comm->team,
                        .look = look,
                        .argument = argument};

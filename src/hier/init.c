@@ -2,6 +2,7 @@
 /* weft_init, weft_finalize: the one world of the library. */
 #include <core/error.h>
 #include <hier/arguments.h>
+#include <hier/channels.h>
 #include <hier/message.h>
 #include <hier/progress.h>
 #include <time.h>
@@ -40,7 +41,8 @@ static int open_world(const core_config *config, const weft_options *options, hi
         return code;
     }
     inter_lines *lines = inter_lines_create(bootstrap->rank, bootstrap->size, &card.lines);
-    code = inter_transport_ucx(bootstrap, &card, sizeof(card), &transport);
+    code =
+        inter_transport_ucx(bootstrap, &card, sizeof(card), config->thread_level == WEFT_THREAD_MULTIPLE, &transport);
     if (code)
         bootstrap->close(bootstrap);
     else
@@ -80,41 +82,67 @@ int weft_init(const weft_options *options) {
     return code;
 }
 
-/* Answers peers who still close their connections: over TCP that takes both ends. */
+/*
+ * Parting: every transport lets its messages out and closes its connections, which over TCP takes both ends; so each is looked after
+ * by a thread of its own until all processes are through with theirs.
+ */
+typedef struct parting {
+    atomic_int parted; /* transports that have no connections any more */
+    atomic_bool over;
+} parting;
+
 typedef struct attendant {
     inter_transport *transport;
-    atomic_bool over;
+    parting *parting;
+    pthread_t thread;
+    bool runs;
 } attendant;
+
+static const struct timespec pause_time = {.tv_nsec = 100000};
 
 static void *attend(void *argument) {
     attendant *self = argument;
-    const struct timespec pause = {.tv_nsec = 100000};
-    while (!atomic_load_explicit(&self->over, memory_order_relaxed))
+    self->transport->disconnect(self->transport);
+    atomic_fetch_add_explicit(&self->parting->parted, 1, memory_order_relaxed);
+    while (!atomic_load_explicit(&self->parting->over, memory_order_relaxed))
         if (!self->transport->progress(self->transport))
-            nanosleep(&pause, NULL);
+            nanosleep(&pause_time, NULL);
     return NULL;
 }
 
+/* pthread_create and pthread_join hand the transport over. Without a thread: as far as it goes alone. */
+static void begin_attending(attendant *self) {
+    self->runs = pthread_create(&self->thread, NULL, attend, self) == 0;
+    if (self->runs)
+        return;
+    self->transport->disconnect(self->transport);
+    atomic_fetch_add_explicit(&self->parting->parted, 1, memory_order_relaxed);
+}
+
 /*
- * The processes meet over the network, let their messages out, and meet again before anybody takes his memory away. While
- * this thread, whose the bootstrap is, waits for the others there, another one has the transport: it is handed over by
- * pthread_create and pthread_join.
+ * The processes meet over the network, let their messages out, and meet again before anybody takes his memory away.
  */
 static int part(hier_world *world) {
     if (!world->transport)
         return WEFT_SUCCESS;
-    int code = weft_barrier(world->process_comm);
+    int code = weft_barrier(world->process_comm), count = 1;
     hier_progress_stop(world);
-    world->transport->disconnect(world->transport);
-    if (code)
-        return code;
-    attendant helper = {.transport = world->transport};
-    pthread_t thread;
-    bool attended = pthread_create(&thread, NULL, attend, &helper) == 0;
-    code = world->bootstrap->fence(world->bootstrap);
-    atomic_store_explicit(&helper.over, true, memory_order_relaxed);
-    if (attended)
-        pthread_join(thread, NULL);
+    parting meeting = {0};
+    attendant attendants[1 + INTER_CHANNELS] = {{.transport = world->transport}};
+    for (hier_channel *channel; (channel = hier_channel_at(world, count - 1)); count++)
+        attendants[count].transport = channel->transport;
+    for (int i = 0; i < count; i++) {
+        attendants[i].parting = &meeting;
+        begin_attending(&attendants[i]);
+    }
+    while (atomic_load_explicit(&meeting.parted, memory_order_relaxed) < count)
+        nanosleep(&pause_time, NULL);
+    if (!code)
+        code = world->bootstrap->fence(world->bootstrap);
+    atomic_store_explicit(&meeting.over, true, memory_order_relaxed);
+    for (int i = 0; i < count; i++)
+        if (attendants[i].runs)
+            pthread_join(attendants[i].thread, NULL);
     return code;
 }
 

@@ -3,6 +3,7 @@
 #include <core/error.h>
 #include <hier/arguments.h>
 #include <hier/message.h>
+#include <hier/wire.h>
 #include <stdlib.h>
 
 #define EAGER_BYTES_BETWEEN_PROCESSES INTER_EAGER_BYTES
@@ -23,44 +24,36 @@ static int check_numbers(const hier_envelope *envelope, bool receives) {
 }
 
 static int check_data(hier_envelope *envelope) {
+    const weft_comm *comm = envelope->comm;
     const weft_datatype *type = envelope->type;
-    int rank = envelope->comm->rank;
-    if (!core_datatype_valid(type))
-        return core_error(WEFT_ERR_ARG, "rank %d: %s: type is not a datatype, or was freed", rank, envelope->call);
-    if (!core_datatype_committed(type))
-        return core_error(WEFT_ERR_ARG, "rank %d: %s: type is not committed (weft_type_commit)", rank, envelope->call);
-    if (__builtin_mul_overflow(envelope->count, type->size_bytes, &envelope->bytes) || envelope->bytes > PTRDIFF_MAX)
-        return core_error(WEFT_ERR_ARG, "rank %d: %s: %zu elements of %zu bytes are more than memory can hold", rank,
-                          envelope->call, envelope->count, type->size_bytes);
-    /* Derived types may hold addresses, with a buffer of NULL. */
-    if (envelope->bytes && (envelope->buffer == WEFT_IN_PLACE || (!envelope->buffer && type->contiguous)))
-        return core_error(WEFT_ERR_ARG, "rank %d: %s: buffer is %s, expected %zu bytes", rank, envelope->call,
-                          envelope->buffer ? "WEFT_IN_PLACE" : "NULL", envelope->bytes);
-    return WEFT_SUCCESS;
+    int code = hier_check_type(comm, envelope->call, type, "type");
+    if (!code)
+        code = hier_check_bytes(comm, envelope->call, envelope->count, type, 1, &envelope->bytes);
+    if (!code)
+        code = hier_check_buffer(comm, envelope->call, envelope->buffer, envelope->bytes, !type->contiguous, "buffer");
+    return code;
 }
 
 /* The first message of a rank: from now on its waits look after them. */
 static int begin_talking(weft_comm *comm) {
-    const hier_world *world = comm->world;
-    bool network = comm->layout->nodes > 1 && (world->config.thread_level != WEFT_THREAD_FUNNELED ||
-                                               pthread_equal(world->init_thread, pthread_self()));
+    hier_world *world = comm->world;
+    bool own = comm->channel != &world->channel; /* it listens from the beginning */
+    bool network = comm->layout->nodes > 1 && !own && hier_may_drive(world);
     int code = WEFT_SUCCESS;
     if (network || !comm->team)
-        hier_funnel_enter(comm->world);
+        hier_funnel_enter(world);
     if (network)
-        code = hier_carrier_listen(comm->world);
-    else if (comm->layout->nodes > 1)
-        atomic_store_explicit(&comm->world->carrier.wanted, true, memory_order_relaxed);
+        code = hier_channel_listen(comm->channel);
+    else if (comm->layout->nodes > 1 && !own)
+        atomic_store_explicit(&world->carrier.wanted, true, memory_order_relaxed);
     comm->talks = !code;
     if (network || !comm->team)
-        hier_funnel_leave(comm->world);
+        hier_funnel_leave(world);
     return code;
 }
 
 int hier_message_check(hier_envelope *envelope, bool receives) {
-    int code = hier_check_comm(envelope->comm, envelope->call);
-    if (!code)
-        code = check_numbers(envelope, receives);
+    int code = check_numbers(envelope, receives);
     if (!code)
         code = check_data(envelope);
     if (!code && !envelope->comm->talks)
@@ -75,18 +68,16 @@ static int send_away(hier_message *message, const hier_envelope *envelope, int n
     int thread = envelope->peer - (int)comm->layout->offsets[node];
     hier_letter *letter = &message->letter;
     letter->kind = HIER_LETTER_SEND;
-    letter->process = node;
+    letter->peer = hier_channel_peer(comm->channel, node, thread);
     letter->mailbox = comm->mailbox;
-    letter->header = hier_carrier_header(team ? team->context : 0, thread, comm->rank, envelope->tag);
+    letter->header = hier_wire_header(team ? team->context : 0, thread, comm->rank, envelope->tag);
     letter->buffer = envelope->buffer;
     letter->bytes = envelope->bytes;
     letter->rendezvous = envelope->mode == HIER_SYNCHRONOUS ||
                          envelope->bytes > hier_eager_limit(comm->world, EAGER_BYTES_BETWEEN_PROCESSES);
     letter->send = &message->send;
     letter->packed = NULL;
-    message->send.done = false;
-    message->send.ended.kind = INTRA_SEND_ENDED;
-    message->send.helps = false;
+    intra_send_begin(&message->send);
     if (envelope->bytes && !envelope->type->contiguous) {
         letter->packed = malloc(envelope->bytes);
         if (!letter->packed)
@@ -95,7 +86,7 @@ static int send_away(hier_message *message, const hier_envelope *envelope, int n
         core_pack(letter->packed, envelope->buffer, envelope->type, envelope->count, 0, envelope->bytes);
         letter->buffer = letter->packed;
     }
-    message->over = hier_carry(comm->world, letter, !team);
+    message->over = hier_carry(comm->channel, letter, !team);
     return WEFT_SUCCESS;
 }
 

@@ -55,12 +55,18 @@ typedef struct hier_message {
     size_t place; /* in the attached buffer */
 } hier_message;
 
-/** Checks the arguments and sets envelope->bytes; `receives`: wildcards are allowed. Marks the communicator as one that talks. */
+/**
+ * Checks the arguments and sets envelope->bytes; `receives`: wildcards are allowed. The communicator has been checked, and is marked
+ * as one that talks.
+ */
 int hier_message_check(hier_envelope *envelope, bool receives);
 
 /** Starts a send or a receive in *message, whose base.kind it sets. Nothing else of it needs to be set. WEFT_ERR_NOMEM. */
 int hier_message_send(hier_message *message, const hier_envelope *envelope);
 int hier_message_receive(hier_message *message, const hier_envelope *envelope);
+
+/** Starts a persistent or a new message with what stands in its envelope. */
+int hier_message_restart(weft_request *request);
 
 /** Is it over? By its owner after progress. */
 static inline bool hier_message_done(const hier_message *message) {
@@ -89,12 +95,6 @@ weft_request *hier_message_sent(weft_comm *comm);
 
 /** Frees what a communicator keeps for its next messages. */
 void hier_messages_free(weft_comm *comm);
-
-/** What an empty message from WEFT_PROC_NULL is told of. */
-static inline void hier_status_set(weft_status *status, int source, int tag, size_t bytes) {
-    if (status)
-        *status = (weft_status){.source = source, .tag = tag, .bytes = bytes};
-}
 
 /** What is under way on the mailbox of a process communicator is under the funnel; on a thread's own nothing is needed. */
 static inline void hier_mailbox_enter(weft_comm *comm) {

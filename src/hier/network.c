@@ -91,7 +91,7 @@ int hier_end_failed(hier_call *call) {
         if (settle_network(call, gone == hier_threads(call)) && gone == hier_threads(call))
             break;
         if (core_backoff(&call->meeting.team->waiting, &looks))
-            hier_sleep(&(inter_bed){.descriptor = -1}); /* for the time only */
+            hier_sleep(&(hier_bed){0}); /* for the time only */
     }
     intra_end(&call->meeting);
     return call->error;
@@ -103,7 +103,7 @@ static enum core_idle drive(void *argument, bool tired) {
     hier_world *world = call->comm->world;
     hier_slot *slot = call->slot;
     int self = call->meeting.member->thread, missing = -1;
-    inter_bed bed;
+    hier_bed bed;
     bool funneled = world->config.thread_level == WEFT_THREAD_FUNNELED;
     if (call->comm->talks && hier_agent_progress(call->comm->agent))
         return CORE_IDLE_MOVED;
@@ -125,7 +125,9 @@ static enum core_idle drive(void *argument, bool tired) {
     /* Who started it sleeps on the network, or the leader, should that thread have left. */
     bool sleeps = self == 0 || slot->driver == self;
     if (tired && !moved && missing < 0 && sleeps && !slot->execution.done) {
-        asleep = hier_arm(world, &bed);
+        bed.count = 0;
+        bed.word = NULL;
+        asleep = hier_arm(&world->channel, &bed);
         moved = !asleep; /* something came just now: look again, do not sleep on it */
     }
     hier_funnel_leave(world);

@@ -27,7 +27,8 @@ typedef struct search {
 
 static int check(search *of) {
     of->envelope.type = WEFT_BYTE;
-    return hier_message_check(&of->envelope, true);
+    int code = hier_check_comm(of->envelope.comm, of->envelope.call);
+    return code ? code : hier_message_check(&of->envelope, true);
 }
 
 static bool look(void *argument) {
@@ -36,7 +37,7 @@ static bool look(void *argument) {
     intra_parcel *parcel = intra_mail_find(mailbox, of->envelope.peer, of->envelope.tag);
     if (!parcel)
         return false;
-    hier_status_set(&of->status, parcel->match.source, parcel->match.tag, parcel->bytes);
+    of->status = (weft_status){.source = parcel->match.source, .tag = parcel->match.tag, .bytes = parcel->bytes};
     if (of->takes)
         intra_mail_take(mailbox, parcel);
     of->parcel = parcel;
@@ -52,7 +53,7 @@ static void set_takes_all(weft_comm *comm, bool all) {
 
 static void find(search *of, bool once) {
     if (of->envelope.peer == WEFT_PROC_NULL) {
-        hier_status_set(&of->status, WEFT_PROC_NULL, WEFT_ANY_TAG, 0);
+        of->status = (weft_status){.source = WEFT_PROC_NULL, .tag = WEFT_ANY_TAG};
         of->found = true;
         return;
     }
@@ -141,7 +142,8 @@ static int check_message(hier_envelope *envelope, const weft_message *message) {
     envelope->comm = message->comm;
     envelope->peer = message->parcel ? WEFT_ANY_SOURCE : WEFT_PROC_NULL;
     envelope->tag = WEFT_ANY_TAG;
-    return hier_message_check(envelope, true);
+    int code = hier_check_comm(envelope->comm, envelope->call);
+    return code ? code : hier_message_check(envelope, true);
 }
 
 /* The message meets its receive, and its handle is over. */

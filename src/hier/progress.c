@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
+#include <hier/channels.h>
 #include <hier/drive.h>
 #include <hier/progress.h>
 #include <time.h>
@@ -14,19 +15,38 @@ static void pause_a_while(void) {
     nanosleep(&pause, NULL);
 }
 
+static bool arm_all(hier_world *world, hier_bed *bed) {
+    bool armed = hier_funnel_try(world);
+    if (!armed)
+        return false; /* who has it does the same as this thread */
+    armed = hier_arm(&world->channel, bed);
+    hier_funnel_leave(world);
+    hier_channel *channel;
+    for (int number = 0; armed && (channel = hier_channel_at(world, number)); number++) {
+        hier_channel_enter(channel);
+        armed = hier_arm(channel, bed);
+        hier_channel_leave(channel);
+    }
+    return armed;
+}
+
 /* One look; true when something happened. `idle`: it is time to sleep, until something does. */
 static bool look(hier_world *world, bool idle) {
-    inter_bed bed;
-    if (!hier_funnel_try(world))
-        return false; /* who has it does the same */
-    bool moved = hier_progress(world);
-    bool armed = idle && !moved && hier_arm(world, &bed);
-    hier_funnel_leave(world);
-    if (armed)
+    bool moved = false;
+    if (hier_funnel_try(world)) {
+        moved = hier_progress(world);
+        hier_funnel_leave(world);
+    }
+    for (int number = 0; hier_channel_at(world, number); number++)
+        moved |= hier_look_at(hier_channel_at(world, number), NULL) > 0;
+    if (!idle || moved)
+        return moved;
+    hier_bed bed = {0};
+    if (arm_all(world, &bed))
         hier_sleep(&bed);
-    else if (idle && !moved)
+    else
         pause_a_while();
-    return moved;
+    return false;
 }
 
 static void *run(void *argument) {

@@ -27,9 +27,14 @@ int hier_message_restart(weft_request *request) {
     return code;
 }
 
+static int check(hier_envelope *envelope, bool receives) {
+    int code = hier_check_comm(envelope->comm, envelope->call);
+    return code ? code : hier_message_check(envelope, receives);
+}
+
 static int block_send(hier_envelope *envelope) {
     hier_message message;
-    int code = hier_message_check(envelope, false);
+    int code = check(envelope, false);
     if (code)
         return code;
     message.base.kind = HIER_SEND;
@@ -135,7 +140,7 @@ int weft_recv(void *buffer, size_t count, const weft_datatype *type, int source,
     hier_envelope envelope;
     fill(&envelope, __func__, buffer, count, type, source, tag, comm, HIER_STANDARD);
     hier_message message;
-    int code = hier_message_check(&envelope, true);
+    int code = check(&envelope, true);
     if (!code)
         code = hier_message_receive(&message, &envelope);
     return code ? code : finish(&message, &envelope, status);
@@ -152,15 +157,15 @@ int weft_recv_init(void *buffer, size_t count, const weft_datatype *type, int so
 }
 
 /* Both are checked before either is started. */
-static int exchange(hier_envelope *send, hier_envelope *recv, weft_status *status) {
+static int check_both(hier_envelope *send, hier_envelope *recv) {
+    int code = check(send, false);
+    return code ? code : hier_message_check(recv, true);
+}
+
+static int exchange(const hier_envelope *send, const hier_envelope *recv, weft_status *status) {
     hier_message sent, received;
-    int code = hier_message_check(send, false);
-    if (!code)
-        code = hier_message_check(recv, true);
-    if (code)
-        return code;
     (void)hier_message_receive(&received, recv);
-    code = hier_message_send(&sent, send);
+    int code = hier_message_send(&sent, send);
     if (code) {
         hier_mailbox_enter(recv->comm);
         if (!received.over)
@@ -180,7 +185,8 @@ int weft_sendrecv(const void *send, size_t send_count, const weft_datatype *send
     hier_envelope out, in;
     fill(&out, __func__, send, send_count, send_type, dest, send_tag, comm, HIER_STANDARD);
     fill(&in, __func__, recv, recv_count, recv_type, source, recv_tag, comm, HIER_STANDARD);
-    return exchange(&out, &in, status);
+    int code = check_both(&out, &in);
+    return code ? code : exchange(&out, &in, status);
 }
 
 int weft_sendrecv_replace(void *buffer, size_t count, const weft_datatype *type, int dest, int send_tag, int source,
@@ -188,7 +194,7 @@ int weft_sendrecv_replace(void *buffer, size_t count, const weft_datatype *type,
     hier_envelope out, in;
     fill(&out, __func__, buffer, count, type, dest, send_tag, comm, HIER_STANDARD);
     fill(&in, __func__, buffer, count, type, source, recv_tag, comm, HIER_STANDARD);
-    int code = hier_message_check(&out, false);
+    int code = check_both(&out, &in);
     if (code)
         return code;
     void *packed = out.bytes ? malloc(out.bytes) : NULL;

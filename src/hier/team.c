@@ -2,6 +2,7 @@
 /* Teams: made by all processes together, entered and left by each thread on its own. */
 #include <core/error.h>
 #include <hier/arguments.h>
+#include <hier/channels.h>
 #include <hier/message.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,12 +64,14 @@ static int make_layout(weft_team *team, const weft_comm *parent, const entry *en
 static int make_mailboxes(weft_team *team, int threads, core_waiting waiting) {
     size_t bytes = (size_t)threads * sizeof(intra_mailbox);
     int first = (int)team->offsets[team->node], code = WEFT_SUCCESS;
+    hier_world *world = team->world;
     team->mailboxes = aligned_alloc(alignof(intra_mailbox), bytes);
     if (!team->mailboxes)
         return core_error(WEFT_ERR_NOMEM, "rank %d: weft_team_create: no memory for %d mailboxes", first, threads);
     memset(team->mailboxes, 0, bytes);
     for (int thread = 0; thread < threads && !code; thread++)
-        code = hier_mailbox_init(team->world, &team->mailboxes[thread], first + thread, threads, waiting);
+        code = hier_mailbox_init(hier_channel_of_thread(world, thread), &team->mailboxes[thread], first + thread,
+                                 threads, waiting);
     return code;
 }
 
@@ -187,8 +190,8 @@ static int build(weft_comm *parent, const entry *entries, weft_team **made) {
         team->world->lines_wake = true;
     }
     team->by_lines = awake || team->world->lines_wake;
-    hier_carrier_open(team->world, context, team->mailboxes, team->intra->threads);
     hier_funnel_leave(team->world);
+    hier_channels_let_in(team->world, context, team->mailboxes, team->intra->threads);
     *made = team;
     return WEFT_SUCCESS;
 }
@@ -208,6 +211,8 @@ int weft_team_create(weft_comm *parent, int nthreads, weft_team **team) {
                           parent->size);
     weft_team *made = NULL;
     code = exchange_entries(parent, nthreads, team != NULL, entries);
+    if (!code)
+        code = hier_channels_open(parent->world, (int)entries[parent->rank].threads);
     if (!code)
         code = build(parent, entries, &made);
     free(entries);
@@ -282,6 +287,7 @@ int weft_team_enter(weft_team *team, int thread, weft_comm **comm) {
     made->team = team;
     made->member = &team->intra->members[number];
     made->mailbox = &team->mailboxes[number];
+    made->channel = hier_channel_of_thread(team->world, number);
     code = hier_agent_join(made);
     if (code) {
         hier_comm_give(made);
@@ -324,9 +330,7 @@ int weft_team_free(weft_team **team) {
             return core_error(WEFT_ERR_BUSY, "process %d: weft_team_free: thread %d has not left the team", freed->node,
                               thread);
     hier_world *world = freed->world;
-    hier_funnel_enter(world);
-    hier_carrier_open(world, freed->context, NULL, 0);
-    hier_funnel_leave(world);
+    hier_channels_let_in(world, freed->context, NULL, 0);
     free_parts(freed);
     return_context(world, freed->context);
     core_pool_give(&teams, freed, HIER_TEAM_MAGIC);

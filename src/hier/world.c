@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
+#include <hier/channels.h>
 #include <hier/request.h>
 #include <hier/world.h>
 #include <stdlib.h>
@@ -53,7 +54,8 @@ static int make_process_comm(hier_world *world, int rank, int size) {
     comm->rank = comm->node = rank;
     comm->size = size;
     comm->mailbox = &world->mailbox;
-    return hier_mailbox_init(world, &world->mailbox, rank, 1, (core_waiting){0});
+    comm->channel = &world->channel;
+    return hier_mailbox_init(&world->channel, &world->mailbox, rank, 1, (core_waiting){0});
 }
 
 /* What a rendezvous costs more than a copy, between threads and between processes. */
@@ -63,12 +65,13 @@ size_t hier_eager_limit(const hier_world *world, size_t measured) {
     return world->config.eager_limit < 0 ? measured : (size_t)world->config.eager_limit;
 }
 
-int hier_mailbox_init(hier_world *world, intra_mailbox *mailbox, int rank, int threads, core_waiting waiting) {
+int hier_mailbox_init(hier_channel *channel, intra_mailbox *mailbox, int rank, int threads, core_waiting waiting) {
+    const hier_world *world = channel->world;
     intra_mail_limits limits = {.eager_bytes = hier_eager_limit(world, EAGER_BYTES_IN_PROCESS),
                                 .unexpected_bytes = (size_t)world->config.unexpected_limit};
     mailbox->fetch = hier_carrier_fetch;
     mailbox->drop = hier_carrier_drop;
-    mailbox->argument = world;
+    mailbox->argument = channel;
     return intra_mailbox_init(mailbox, rank, threads, waiting, limits);
 }
 
@@ -90,7 +93,11 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
     made->engine.transport = transport;
     made->init_thread = pthread_self();
     made->contexts[0] = 1; /* the process communicator's */
-    made->carrier.boxes[0] = (hier_boxes){&made->mailbox, 1};
+    made->channel.world = made;
+    made->channel.transport = transport;
+    made->channel.each = 1;
+    made->channel.locks = config->thread_level != WEFT_THREAD_FUNNELED;
+    hier_channel_open(&made->channel, 0, &made->mailbox, 1);
     pthread_mutex_init(&made->contexts_lock, NULL);
     bool crowded = false;
     int code = hier_selector_init(&made->selector, config->algorithm);
@@ -122,7 +129,7 @@ static bool map_lines(const hier_world *world, inter_lines *lines) {
 }
 
 /* What a process says of itself; what all say holds for the job. */
-enum { MAPPED = 1, CAN_PULL = 2, AWAKE = 4, ONE_HOST = 8 };
+enum { MAPPED = 1, CAN_PULL = 2, AWAKE = 4, ONE_HOST = 8, MULTIPLE = 16 };
 
 static bool one_host(const hier_world *world) {
     bool same = true;
@@ -132,13 +139,16 @@ static bool one_host(const hier_world *world) {
 }
 
 int hier_world_use_lines(hier_world *world, inter_lines *lines) {
-    uint64_t says = 0;
+    bool multiple = world->config.thread_level == WEFT_THREAD_MULTIPLE;
+    uint64_t says = multiple ? MULTIPLE : 0;
     if (lines && world->bootstrap && world->config.lines && map_lines(world, lines))
-        says = MAPPED | (inter_lines_can_pull(lines) ? CAN_PULL : 0) | (world->waiting.may_sleep ? 0 : AWAKE) |
-               (one_host(world) ? ONE_HOST : 0);
+        says |= MAPPED | (inter_lines_can_pull(lines) ? CAN_PULL : 0) | (world->waiting.may_sleep ? 0 : AWAKE) |
+                (one_host(world) ? ONE_HOST : 0);
     int code = weft_allreduce(WEFT_IN_PLACE, &says, 1, WEFT_UINT64_T, WEFT_BAND, world->process_comm);
+    if (multiple && !(says & MULTIPLE)) /* all processes must have channels */
+        world->config.thread_level = WEFT_THREAD_SERIALIZED;
     /* Who sleeps does so in one place: with lines only when nothing comes by UCX. */
-    bool alone = says & ONE_HOST && says & CAN_PULL;
+    bool alone = says & ONE_HOST && says & CAN_PULL && !(says & MULTIPLE);
     if (code || !(says & MAPPED) || !(says & AWAKE || alone)) {
         inter_lines_free(lines);
         return code;
@@ -146,7 +156,8 @@ int hier_world_use_lines(hier_world *world, inter_lines *lines) {
     world->lines = lines;
     world->lines_may_wake = alone;
     world->lines_wake = alone && !(says & AWAKE);
-    world->engine.lines = inter_lines_transport(lines, world->transport, says & CAN_PULL, world->lines_wake);
+    world->channel.transport = world->engine.lines =
+        inter_lines_transport(lines, world->transport, says & CAN_PULL, world->lines_wake);
     return WEFT_SUCCESS;
 }
 
@@ -155,8 +166,10 @@ void hier_world_destroy(hier_world *world) {
         intra_mailbox_free(&world->mailbox);
         hier_messages_free(world->process_comm);
     }
-    if (world->transport)
-        hier_carrier_close(world);
+    if (world->transport) {
+        hier_channels_close(world);
+        hier_channel_close(&world->channel);
+    }
     inter_lines_free(world->lines);
     if (world->transport)
         world->transport->close(world->transport);

@@ -36,16 +36,19 @@ typedef struct hier_world {
     bool lines_may_wake;        /* nothing goes by UCX, so that who waits could sleep on the lines … */
     bool lines_wake;            /* … and may: they wake him */
     inter_engine engine;        /* under the funnel, as are the next */
+    hier_channel channel;       /* the main one: over the transport, or over the lines on top of it */
     hier_carrier carrier;
-    intra_mailbox mailbox; /* of the process communicator */
+    hier_channel
+        *_Atomic channels[INTER_CHANNELS]; /* of threads (channels.h), by number; NULL: not open, nor are the next */
+    inter_directory *directory;            /* of their addresses; NULL: none was opened */
+    intra_mailbox mailbox;                 /* of the process communicator */
     hier_selector selector;
     core_waiting waiting; /* of one thread a process */
     pthread_t init_thread;
-    size_t requests;          /* of collectives, that users have handles on; under the funnel, as is the next */
-    uint64_t completions;     /* of these, so far */
-    _Atomic bool funnel_held; /* SERIALIZED: the funnel's lock; FUNNELED: unused */
-    size_t *node_offsets;     /* 0, 1, 2, … size */
-    hier_layout layout;       /* of the process communicator: every node has one rank */
+    size_t requests;      /* of collectives, that users have handles on; under the funnel, as is the next */
+    uint64_t completions; /* of these, so far */
+    size_t *node_offsets; /* 0, 1, 2, … size */
+    hier_layout layout;   /* of the process communicator: every node has one rank */
     weft_comm *process_comm;
     uint64_t contexts[INTER_CONTEXTS /
                       64];         /* a bit each: in use here; under the process communicator's rule of one thread */
@@ -72,8 +75,8 @@ int hier_world_use_lines(hier_world *world, inter_lines *lines);
 /** The longest message that is copied on its way: the user's, or what was measured. */
 size_t hier_eager_limit(const hier_world *world, size_t measured);
 
-/** Makes the mailbox of a rank, in zeroed memory. `threads` of the process send to it. */
-int hier_mailbox_init(hier_world *world, intra_mailbox *mailbox, int rank, int threads, core_waiting waiting);
+/** Makes the mailbox of a rank, in zeroed memory. `threads` of the process send to it, others by the channel. */
+int hier_mailbox_init(hier_channel *channel, intra_mailbox *mailbox, int rank, int threads, core_waiting waiting);
 
 /** Frees it; nothing is under way on it. Local: whoever ends a job lets the processes meet first. */
 void hier_world_destroy(hier_world *world);
@@ -81,28 +84,26 @@ void hier_world_destroy(hier_world *world);
 /** A number that is equal for the processes of one host. */
 int hier_world_host(const hier_world *world, int process);
 
+/** May the calling thread drive the network, when it has the funnel? */
+static inline bool hier_may_drive(const hier_world *world) {
+    return world->config.thread_level != WEFT_THREAD_FUNNELED || pthread_equal(world->init_thread, pthread_self());
+}
+
 /**
  * The funnel: true when the caller may drive the network until hier_funnel_leave(). Never waits.
  * Acquire: pairs with hier_funnel_leave, publishes the engine, its executions and the transport.
  */
 static inline bool hier_funnel_try(hier_world *world) {
-    if (world->config.thread_level == WEFT_THREAD_FUNNELED)
-        return true; /* only the leader comes here */
-    return !atomic_load_explicit(&world->funnel_held, memory_order_relaxed) &&
-           !atomic_exchange_explicit(&world->funnel_held, true, memory_order_acquire);
+    return hier_channel_try(&world->channel); /* FUNNELED: only the leader comes here, without a lock */
 }
 
 /** Waits for the funnel: for as long as somebody else looks at the network. */
 static inline void hier_funnel_enter(hier_world *world) {
-    unsigned looks = 0;
-    while (!hier_funnel_try(world))
-        if (core_backoff(&world->waiting, &looks))
-            sched_yield(); /* who holds it may be without a core, and does not keep it for long */
+    hier_channel_enter(&world->channel);
 }
 
 static inline void hier_funnel_leave(hier_world *world) {
-    if (world->config.thread_level != WEFT_THREAD_FUNNELED)
-        atomic_store_explicit(&world->funnel_held, false, memory_order_release); /* pairs with hier_funnel_try */
+    hier_channel_leave(&world->channel);
 }
 
 #endif

@@ -212,6 +212,12 @@ static uint64_t tag_base(inter_id id) {
     return (kind << INTER_SEQUENCE_BITS | sequence) << (INTER_STRAND_BITS + INTER_SOURCE_BITS);
 }
 
+/* The peer's death ends all: each needs every process. */
+static int peer_error(const inter_engine *engine) {
+    return core_error(WEFT_ERR_PROC_FAILED, "rank %d: process %d died or is out of reach", engine->transport->rank,
+                      engine->transport->failed_peer);
+}
+
 void inter_execution_run(inter_execution *execution, inter_id id, const inter_binding *binding) {
     inter_engine *engine = execution->engine;
     /* Only read from: the builders' send places. */
@@ -226,7 +232,11 @@ void inter_execution_run(inter_execution *execution, inter_id id, const inter_bi
     execution->error = WEFT_SUCCESS;
     execution->cancelled = false;
     execution->done = false;
-    if (advance(execution)) {
+    /* Then nothing is sent: who else has gone since may not be known yet. */
+    bool in_vain = engine->transport && engine->transport->failed_peer >= 0;
+    if (in_vain)
+        execution->error = peer_error(engine);
+    if (in_vain || advance(execution)) {
         finish(execution);
         return;
     }
@@ -245,12 +255,10 @@ int inter_execution_start(inter_execution *execution, inter_engine *engine, inte
     return code;
 }
 
-/* The peer's death ends all: each needs every process. */
-static void fail_all(inter_engine *engine, int peer) {
+static void fail_all(inter_engine *engine) {
     for (inter_execution *execution = engine->active; execution; execution = execution->next_active)
         if (!execution->cancelled)
-            note_error(execution, core_error(WEFT_ERR_PROC_FAILED, "rank %d: process %d died or is out of reach",
-                                             engine->transport->rank, peer));
+            note_error(execution, peer_error(engine));
 }
 
 static void forget(inter_execution *execution) {
@@ -278,10 +286,10 @@ static void move_on(inter_completion *completion) {
 bool inter_engine_progress(inter_engine *engine) {
     if (!engine->active && !engine->listens)
         return false;
-    inter_transport *transport = engine->lines ? engine->lines : engine->transport; /* the lines move both on */
+    inter_transport *transport = inter_engine_top(engine);
     bool moved = transport->progress(transport) != 0;
     if (engine->transport->failed_peer >= 0)
-        fail_all(engine, engine->transport->failed_peer);
+        fail_all(engine);
     while (engine->ready) {
         inter_completion *completion = engine->ready;
         engine->ready = completion->next;

@@ -28,6 +28,11 @@ typedef struct inter_engine {
     size_t allocations; /* how often an execution needed memory */
 } inter_engine;
 
+/** The transport that brings all: where there are lines, they stand on top and move both on. */
+static inline inter_transport *inter_engine_top(const inter_engine *engine) {
+    return engine->lines ? engine->lines : engine->transport;
+}
+
 /* A tag: context, sequence (modulo), whether it is a persistent collective's, strand (modulo), source: exact, no wildcards.
  * No stage: the two ends of a message may be in stages of different numbers. Messages of equal tag come in order, and
  * between two ranks a strand's sends and receives are in the same order at both ends. */

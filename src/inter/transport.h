@@ -9,6 +9,7 @@
 #define INTER_TRANSPORT_H
 
 #include <inter/bootstrap.h>
+#include <inter/directory.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -67,7 +68,8 @@ typedef void inter_listener(void *argument, const inter_arrival *arrival);
 struct inter_transport {
     const char *name;
     int rank, size;
-    int failed_peer; /* the rank of a process that is known to be out of reach, -1 when there is none */
+    int failed_peer; /* the rank of a process that is known to be out of reach, the last one found; -1 when there is none */
+    bool *failed; /* by rank: out of reach; NULL: the transport cannot tell */
 
     /**
      * Start a message to or from `peer`. The buffer belongs to the transport until the request completes: pending goes
@@ -102,15 +104,23 @@ struct inter_transport {
     bool (*arm)(inter_transport *self, inter_bed *bed);
     /** Lets what was sent go out and gives up the connections. No request is under way, and no peer waits for this one. */
     void (*disconnect)(inter_transport *self);
+    /**
+     * Opens channel `number` of this process: a transport for active messages, whose rank and peers are channels (process ×
+     * INTER_CHANNELS + number), found in the directory, where its own address is put. Others may use it while this one is
+     * used. It is closed before this one, and the directory after it.
+     */
+    int (*open_channel)(inter_transport *self, int number, inter_directory *directory, inter_transport **channel);
     /** Frees everything, self included. No request is under way. */
     void (*close)(inter_transport *self);
 };
 
 /**
  * Starts UCX and publishes this process's address through `bootstrap`, behind `card_bytes` bytes of `card`: what
- * bootstrap->lookup() gives of a peer begins with its card. The bootstrap must outlive the transport. Collective.
+ * bootstrap->lookup() gives of a peer begins with its card. The bootstrap must outlive the transport. `channels`: it will be asked
+ * for channels. Collective.
  */
-int inter_transport_ucx(inter_bootstrap *bootstrap, const void *card, size_t card_bytes, inter_transport **transport);
+int inter_transport_ucx(inter_bootstrap *bootstrap, const void *card, size_t card_bytes, bool channels,
+                        inter_transport **transport);
 
 static inline void inter_completed(inter_completion *completion, int error) {
     if (error && !completion->error)

@@ -186,6 +186,21 @@ static void sim_close(inter_transport *base) {
     (void)base;
 }
 
+/* Channels are ranks of a sim of their own. */
+static int sim_open_channel(inter_transport *base, int number, inter_directory *directory, inter_transport **channel) {
+    inter_sim *sim = ((inter_sim_rank *)base)->sim;
+    int rank = base->rank * INTER_CHANNELS + number, code = WEFT_SUCCESS;
+    pthread_mutex_lock(&sim->lock);
+    if (!sim->channels)
+        code = inter_sim_create(sim->size * INTER_CHANNELS, sim->random, &sim->channels);
+    pthread_mutex_unlock(&sim->lock);
+    if (!code)
+        code = inter_directory_put(directory, rank, "sim", sizeof("sim"));
+    if (!code)
+        *channel = inter_sim_transport(sim->channels, rank);
+    return code;
+}
+
 int inter_sim_create(int size, uint64_t seed, inter_sim **sim) {
     inter_sim *made = calloc(1, sizeof(*made));
     inter_sim_rank *ranks = calloc((size_t)size, sizeof(*ranks));
@@ -209,6 +224,7 @@ int inter_sim_create(int size, uint64_t seed, inter_sim **sim) {
                                              .cancel = sim_cancel,
                                              .arm = sim_arm,
                                              .disconnect = sim_close,
+                                             .open_channel = sim_open_channel,
                                              .close = sim_close};
         ranks[rank].sim = made;
         ranks[rank].inbox.end = &ranks[rank].inbox.first;
@@ -226,11 +242,21 @@ inter_transport *inter_sim_transport(inter_sim *sim, int rank) {
 inter_sim_counts inter_sim_count(inter_sim *sim) {
     pthread_mutex_lock(&sim->lock);
     inter_sim_counts counts = sim->counts;
+    inter_sim *channels = sim->channels;
     pthread_mutex_unlock(&sim->lock);
+    if (channels) {
+        inter_sim_counts more = inter_sim_count(channels);
+        counts.messages += more.messages;
+        counts.bytes += more.bytes;
+        counts.waiting_messages += more.waiting_messages;
+        counts.waiting_receives += more.waiting_receives;
+    }
     return counts;
 }
 
 void inter_sim_destroy(inter_sim *sim) {
+    if (sim->channels)
+        inter_sim_destroy(sim->channels);
     for (int rank = 0; rank < sim->size; rank++)
         inter_sim_am_free(&sim->ranks[rank]); /* while the messages are there that their senders own */
     for (int rank = 0; rank < sim->size; rank++) {

@@ -51,6 +51,7 @@ struct inter_sim {
     uint64_t looks;
     inter_sim_counts counts;
     inter_sim_rank *ranks;
+    inter_sim *channels; /* of all ranks, once one has been opened */
 };
 
 static inline void inter_sim_append(inter_sim_list *list, inter_sim_item *item) {

@@ -10,11 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int inter_ucx_error(ucs_status_t status, const char *what, int rank) {
-    int code = status == UCS_ERR_NO_MEMORY ? WEFT_ERR_NOMEM : WEFT_ERR_TRANSPORT;
-    return core_error(code, "rank %d: UCX could not %s: %s", rank, what, ucs_status_string(status));
-}
-
 int inter_ucx_code(ucs_status_t status) {
     switch (status) {
     case UCS_OK:
@@ -31,6 +26,10 @@ int inter_ucx_code(ucs_status_t status) {
     default:
         return WEFT_ERR_TRANSPORT;
     }
+}
+
+int inter_ucx_error(ucs_status_t status, const char *what, int rank) {
+    return core_error(inter_ucx_code(status), "rank %d: UCX could not %s: %s", rank, what, ucs_status_string(status));
 }
 
 static int received_code(const inter_request *request, ucs_status_t status, size_t length) {
@@ -59,25 +58,37 @@ static void endpoint_failed(void *argument, ucp_ep_h endpoint, ucs_status_t stat
     for (int peer = 0; peer < self->base.size; peer++)
         if (self->endpoints[peer] == endpoint) {
             self->base.failed_peer = peer;
-            self->failed[peer] = true;
+            self->base.failed[peer] = true;
         }
+}
+
+static int look_up(inter_ucx *self, int peer, const void **address) {
+    size_t bytes;
+    int code = self->directory ? inter_directory_find(self->directory, peer, address, &bytes)
+                               : self->bootstrap->lookup(self->bootstrap, peer, address, &bytes);
+    if (!code && bytes <= self->card_bytes)
+        return core_error(WEFT_ERR_BOOTSTRAP, "rank %d: the address of rank %d has %zu bytes, expected more than %zu",
+                          self->base.rank, peer, bytes, self->card_bytes);
+    return code;
+}
+
+static bool is_here(const inter_ucx *self, int peer) {
+    int each = self->directory ? INTER_CHANNELS : 1;
+    return self->bootstrap->host(self->bootstrap, peer / each) ==
+           self->bootstrap->host(self->bootstrap, self->base.rank / each);
 }
 
 int inter_ucx_connect(inter_ucx *self, int peer) {
     const void *address;
-    size_t bytes;
-    int code = self->bootstrap->lookup(self->bootstrap, peer, &address, &bytes);
+    int code = look_up(self, peer, &address);
     if (code)
         return code;
-    if (bytes <= self->card_bytes)
-        return core_error(WEFT_ERR_BOOTSTRAP, "rank %d: the address of rank %d has %zu bytes, expected more than %zu",
-                          self->base.rank, peer, bytes, self->card_bytes);
     ucp_ep_params_t params = {
         .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE,
         .address = (const ucp_address_t *)((const char *)address + self->card_bytes),
         .err_mode = UCP_ERR_HANDLING_MODE_NONE,
     };
-    if (self->bootstrap->host(self->bootstrap, peer) != self->bootstrap->host(self->bootstrap, self->base.rank)) {
+    if (!is_here(self, peer)) {
         params.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLER;
         params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
         params.err_handler = (ucp_err_handler_t){.cb = endpoint_failed, .arg = self};
@@ -152,7 +163,7 @@ static void ucx_cancel(inter_transport *base, inter_request *request) {
     inter_ucx *self = inter_ucx_of(base);
     if (request->native)
         ucp_request_cancel(self->worker, request->native);
-    if (request->native && self->failed[request->peer])
+    if (request->native && self->base.failed[request->peer])
         inter_ucx_finish(request->native, request, WEFT_ERR_PROC_FAILED); /* there will be no callback */
 }
 
@@ -188,29 +199,33 @@ static void ucx_close(inter_transport *base) {
     ucx_disconnect(base);
     if (self->worker)
         ucp_worker_destroy(self->worker);
-    if (self->context)
+    if (self->context && !self->directory)
         ucp_cleanup(self->context);
     inter_ucx_am_free(self);
     free(self->endpoints);
-    free(self->failed);
+    free(self->base.failed);
     free(self);
 }
 
-static int open_worker(inter_ucx *self) {
+static int open_context(inter_ucx *self, bool channels) {
     ucp_params_t params = {
-        .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | UCP_PARAM_FIELD_NAME,
+        .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | UCP_PARAM_FIELD_NAME |
+                      UCP_PARAM_FIELD_MT_WORKERS_SHARED,
         .features = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_WAKEUP,
         .estimated_num_eps = (size_t)self->base.size,
+        .mt_workers_shared = channels,
         .name = "weft",
     };
     ucs_status_t status = ucp_init(&params, NULL, &self->context);
-    if (status != UCS_OK)
-        return inter_ucx_error(status, "start", self->base.rank);
-    ucp_worker_params_t worker_params = {
+    return status == UCS_OK ? WEFT_SUCCESS : inter_ucx_error(status, "start", self->base.rank);
+}
+
+static int open_worker(inter_ucx *self) {
+    ucp_worker_params_t params = {
         .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
         .thread_mode = UCS_THREAD_MODE_SERIALIZED,
     };
-    status = ucp_worker_create(self->context, &worker_params, &self->worker);
+    ucs_status_t status = ucp_worker_create(self->context, &params, &self->worker);
     if (status != UCS_OK)
         return inter_ucx_error(status, "make a worker", self->base.rank);
     status = ucp_worker_get_efd(self->worker, &self->event_fd);
@@ -239,28 +254,79 @@ static int publish_address(inter_ucx *self, const void *card) {
     return code;
 }
 
-int inter_transport_ucx(inter_bootstrap *bootstrap, const void *card, size_t card_bytes, inter_transport **transport) {
+static int ucx_open_channel(inter_transport *base, int number, inter_directory *directory, inter_transport **channel);
+
+/* As far as a transport and a channel are alike; NULL and the sentence without memory. */
+static inter_ucx *make(inter_bootstrap *bootstrap, int rank, int size) {
     inter_ucx *self = calloc(1, sizeof(*self));
-    if (!self)
-        return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for the transport", bootstrap->rank);
+    if (self) {
+        self->bootstrap = bootstrap;
+        self->endpoints = calloc((size_t)size, sizeof(ucp_ep_h));
+        self->base.failed = calloc((size_t)size, sizeof(bool));
+    }
+    if (!self || !self->endpoints || !self->base.failed) {
+        core_error(WEFT_ERR_NOMEM, "rank %d: no memory for connections to %d peers", rank, size);
+        if (self) {
+            free(self->endpoints);
+            free(self->base.failed);
+        }
+        free(self);
+        return NULL;
+    }
     self->base = (inter_transport){.name = "ucx",
-                                   .rank = bootstrap->rank,
-                                   .size = bootstrap->size,
+                                   .rank = rank,
+                                   .size = size,
+                                   .failed_peer = -1,
+                                   .failed = self->base.failed,
                                    .send = ucx_send,
                                    .recv = ucx_recv,
                                    .progress = ucx_progress,
                                    .cancel = ucx_cancel,
                                    .arm = ucx_arm,
                                    .disconnect = ucx_disconnect,
+                                   .open_channel = ucx_open_channel,
                                    .close = ucx_close};
-    self->bootstrap = bootstrap;
+    return self;
+}
+
+static int note_address(inter_ucx *self) {
+    ucp_address_t *address;
+    size_t bytes;
+    ucs_status_t status = ucp_worker_get_address(self->worker, &address, &bytes);
+    if (status != UCS_OK)
+        return inter_ucx_error(status, "give a channel's address", self->base.rank);
+    int code = inter_directory_put(self->directory, self->base.rank, address, bytes);
+    ucp_worker_release_address(self->worker, address);
+    return code;
+}
+
+static int ucx_open_channel(inter_transport *base, int number, inter_directory *directory, inter_transport **channel) {
+    inter_ucx *whole = inter_ucx_of(base);
+    inter_ucx *self = make(whole->bootstrap, base->rank * INTER_CHANNELS + number, base->size * INTER_CHANNELS);
+    if (!self)
+        return WEFT_ERR_NOMEM;
+    self->directory = directory;
+    self->context = whole->context;
+    int code = open_worker(self);
+    if (!code)
+        code = note_address(self);
+    if (code) {
+        ucx_close(&self->base);
+        return code;
+    }
+    *channel = &self->base;
+    return WEFT_SUCCESS;
+}
+
+int inter_transport_ucx(inter_bootstrap *bootstrap, const void *card, size_t card_bytes, bool channels,
+                        inter_transport **transport) {
+    inter_ucx *self = make(bootstrap, bootstrap->rank, bootstrap->size);
+    if (!self)
+        return WEFT_ERR_NOMEM;
     self->card_bytes = card_bytes;
-    self->base.failed_peer = -1;
-    self->endpoints = calloc((size_t)bootstrap->size, sizeof(ucp_ep_h));
-    self->failed = calloc((size_t)bootstrap->size, sizeof(bool));
-    int code = self->endpoints && self->failed
-                   ? open_worker(self)
-                   : core_error(WEFT_ERR_NOMEM, "rank %d: no memory for endpoints", bootstrap->rank);
+    int code = open_context(self, channels);
+    if (!code)
+        code = open_worker(self);
     if (!code)
         code = publish_address(self, card);
     if (code) {

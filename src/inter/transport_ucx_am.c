@@ -145,6 +145,7 @@ static ucs_status_t arrived(void *argument, const void *header, size_t header_by
     if (!self->am.listener) {
         if (!keep(self, &arrival)) {
             self->base.failed_peer = arrival.peer; /* a message of it is lost */
+            self->base.failed[arrival.peer] = true;
             return UCS_OK;
         }
         return fetched ? UCS_INPROGRESS : UCS_OK;

@@ -24,10 +24,10 @@ typedef struct inter_ucx {
     inter_transport base;
     inter_bootstrap *bootstrap;
     size_t card_bytes;
-    ucp_context_h context;
+    inter_directory *directory; /* of a channel: where its peers are; else NULL */
+    ucp_context_h context;      /* of a channel: that of the transport which it belongs to */
     ucp_worker_h worker;
     ucp_ep_h *endpoints; /* by rank; NULL until first use */
-    bool *failed;        /* by rank: out of reach */
     int event_fd;
     inter_ucx_am am;
 } inter_ucx;

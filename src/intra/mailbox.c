@@ -5,9 +5,6 @@
 #include <string.h>
 #include <weft/message.h>
 
-/* Stands for a lane that cannot be had. */
-static intra_lane no_lane;
-
 static void no_rouse(void *argument) {
     (void)argument;
 }
@@ -15,7 +12,6 @@ static void no_rouse(void *argument) {
 int intra_mailbox_init(intra_mailbox *mailbox, int32_t rank, int threads, core_waiting waiting,
                        intra_mail_limits limits) {
     mailbox->rank = rank;
-    mailbox->threads = threads;
     mailbox->waiting = waiting;
     mailbox->limits = limits;
     mailbox->spare.rouse = no_rouse;
@@ -31,28 +27,8 @@ int intra_mailbox_init(intra_mailbox *mailbox, int32_t rank, int threads, core_w
  */
 
 void intra_mail_push(intra_mailbox *mailbox, intra_mail *mail) {
-    intra_mail *newest = atomic_load_explicit(&mailbox->list, memory_order_relaxed);
-    do
-        mail->next = newest;
-    /* Release: pairs with take_list. */
-    while (!atomic_compare_exchange_weak_explicit(&mailbox->list, &newest, mail, memory_order_release,
-                                                  memory_order_relaxed));
+    core_inbox_put(&mailbox->list, &mail->link);
     intra_mail_ring(mailbox);
-}
-
-/* All that is in the list, the oldest first. */
-static intra_mail *take_list(intra_mailbox *mailbox) {
-    if (!atomic_load_explicit(&mailbox->list, memory_order_relaxed))
-        return NULL;
-    /* Acquire: pairs with intra_mail_push. */
-    intra_mail *mail = atomic_exchange_explicit(&mailbox->list, NULL, memory_order_acquire), *oldest = NULL;
-    while (mail) {
-        intra_mail *next = mail->next;
-        mail->next = oldest;
-        oldest = mail;
-        mail = next;
-    }
-    return oldest;
 }
 
 static size_t memory_of(size_t room) {
@@ -89,117 +65,6 @@ void intra_parcel_free(intra_mailbox *mailbox, intra_parcel *parcel) {
         return;
     atomic_fetch_sub_explicit(&mailbox->parcel_bytes, memory_of(parcel->room), memory_order_relaxed);
     free(parcel);
-}
-
-/*
- * Sending.
- */
-
-static intra_lane *make_lane(intra_mailbox *from, intra_mailbox *to) {
-    intra_lane *lane = aligned_alloc(alignof(intra_lane), sizeof(*lane));
-    if (!lane)
-        return &no_lane;
-    memset(lane->ring, 0, sizeof(uint64_t)); /* no message yet; the rest is written before it is read */
-    memset((char *)lane + sizeof(lane->ring), 0, sizeof(*lane) - sizeof(lane->ring));
-    lane->source = from->rank;
-    int index = atomic_fetch_add_explicit(&to->lane_count, 1, memory_order_relaxed);
-    if (index >= INTRA_LANES) {
-        free(lane);
-        return &no_lane;
-    }
-    /* Release: pairs with the owner's look, publishes the empty lane. */
-    atomic_store_explicit(&to->lanes[index], lane, memory_order_release);
-    return lane;
-}
-
-/* The lane to a thread, made at the first message; &no_lane: there is none. */
-static intra_lane *lane_to(intra_mailbox *from, intra_mailbox *to, int thread) {
-    intra_lane *lane = from->ways[thread];
-    if (!lane)
-        lane = from->ways[thread] = make_lane(from, to);
-    return lane;
-}
-
-/* Has all that went by the list been taken? Before, the lane would overtake it. */
-static bool in_order(intra_lane *lane) {
-    if (lane->spilled != lane->known_fetched)
-        /* Acquire: pairs with take_parcel. */
-        lane->known_fetched = atomic_load_explicit(&lane->fetched, memory_order_acquire);
-    return lane->spilled == lane->known_fetched;
-}
-
-static bool send_copy(intra_lane *lane, int32_t tag, const void *buffer, const weft_datatype *type, size_t count,
-                      size_t bytes, bool patient) {
-    if (bytes > INTRA_LANE_LONGEST || !intra_lane_has_room(lane, bytes, patient))
-        return false;
-    core_pack(intra_lane_payload(lane, lane->sent), buffer, type, count, 0, bytes);
-    intra_lane_send(lane, INTRA_LANE_COPY, bytes, tag);
-    return true;
-}
-
-static bool send_offer(intra_lane *lane, int32_t tag, intra_send *send) {
-    if (!intra_lane_has_room(lane, sizeof(send), false))
-        return false;
-    memcpy(intra_lane_payload(lane, lane->sent), &send, sizeof(send));
-    intra_lane_send(lane, INTRA_LANE_OFFER, sizeof(send), tag);
-    return true;
-}
-
-static void send_parcel(intra_mailbox *to, intra_lane *lane, intra_parcel *parcel) {
-    if (lane != &no_lane) {
-        parcel->lane = lane;
-        parcel->after = lane->sent;
-        lane->spilled++;
-    }
-    if (parcel->send)
-        intra_mail_push(to, &parcel->mail);
-    else
-        intra_parcel_push(to, parcel);
-}
-
-static void prepare_offer(intra_mailbox *from, intra_send *send, int32_t tag) {
-    send->home = from;
-    send->done = send->helps = false;
-    send->error = WEFT_SUCCESS;
-    send->begun.kind = INTRA_SEND_BEGUN;
-    send->ended.kind = INTRA_SEND_ENDED;
-    intra_parcel *parcel = &send->parcel;
-    parcel->mail.kind = INTRA_PARCEL;
-    parcel->match.source = from->rank;
-    parcel->match.tag = tag;
-    parcel->lane = NULL;
-    parcel->bytes = send->bytes;
-    parcel->send = send;
-    parcel->foreign = NULL;
-}
-
-bool intra_mail_send(intra_mailbox *from, intra_mailbox *to, int thread, int32_t tag, const void *buffer,
-                     const weft_datatype *type, size_t count, size_t bytes, bool synchronous, intra_send *send) {
-    intra_lane *lane = lane_to(from, to, thread);
-    bool by_lane = lane != &no_lane && in_order(lane);
-    if (!synchronous && bytes <= to->limits.eager_bytes &&
-        atomic_load_explicit(&to->parcel_bytes, memory_order_relaxed) <= to->limits.unexpected_bytes) {
-        if (by_lane && send_copy(lane, tag, buffer, type, count, bytes, from != to && !to->waiting.may_sleep)) {
-            intra_mail_ring(to);
-            return true;
-        }
-        intra_parcel *parcel = intra_parcel_make(from->rank, tag, bytes);
-        if (parcel) {
-            core_pack(intra_parcel_payload(parcel), buffer, type, count, 0, bytes);
-            send_parcel(to, lane, parcel);
-            return true;
-        }
-    }
-    send->buffer = buffer;
-    send->type = type;
-    send->count = count;
-    send->bytes = bytes;
-    prepare_offer(from, send, tag);
-    if (by_lane && send_offer(lane, tag, send))
-        intra_mail_ring(to);
-    else
-        send_parcel(to, lane, &send->parcel);
-    return false;
 }
 
 /*
@@ -281,7 +146,7 @@ static intra_receive *receive_of(intra_posted *posted) {
 }
 
 bool intra_mail_arrive(intra_mailbox *mailbox, int32_t source, int32_t tag, const void *payload, size_t bytes) {
-    if (mailbox->held || atomic_load_explicit(&mailbox->list, memory_order_relaxed))
+    if (mailbox->held || !core_inbox_is_empty(&mailbox->list))
         return false;
     intra_receive *receive = receive_of(intra_matching_arrive(&mailbox->matching, source, tag));
     if (!receive)
@@ -431,19 +296,21 @@ static void take_mail(intra_mailbox *mailbox, intra_mail *mail) {
     }
 }
 
-/* All that is in the list; what must wait for a line that finds no memory now goes back. */
+/* All that is in the list, as far as what must come first finds memory; the rest is held until then. */
 static unsigned take_all_mail(intra_mailbox *mailbox) {
     unsigned events = 0;
-    for (intra_mail *mail = mailbox->held ? mailbox->held : take_list(mailbox); mail; events++) {
+    if (!mailbox->held)
+        mailbox->held = core_inbox_take(&mailbox->list);
+    for (; mailbox->held; events++) {
+        intra_mail *mail = (intra_mail *)mailbox->held;
         intra_parcel *parcel = (intra_parcel *)(void *)mail;
         if (mail->kind == INTRA_PARCEL && parcel->lane) {
             take_lane(mailbox, parcel->lane, parcel->after, true);
             if (atomic_load_explicit(&parcel->lane->taken, memory_order_relaxed) < parcel->after)
                 break;
         }
-        intra_mail *next = mail->next; /* who takes it may free it */
+        mailbox->held = mail->link.next; /* who takes it may free it */
         take_mail(mailbox, mail);
-        mailbox->held = mail = next;
     }
     return events;
 }
@@ -483,7 +350,7 @@ unsigned intra_mail_progress(intra_mailbox *mailbox) {
         if (lane)
             events += take_lane(mailbox, lane, UINT64_MAX, false);
     }
-    if (mailbox->held || atomic_load_explicit(&mailbox->list, memory_order_relaxed))
+    if (mailbox->held || !core_inbox_is_empty(&mailbox->list))
         events += take_all_mail(mailbox);
     if (mailbox->copying || mailbox->helping)
         events += copy_some(mailbox);

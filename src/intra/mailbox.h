@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * Mailboxes: messages to one rank. Any thread of the process puts messages in, the owner alone takes them out and matches them
- * with its receives (matching.h).
+ * Mailboxes: messages to one rank. Any thread of the process puts messages in (mail_send.c), the owner alone takes them out and
+ * matches them with its receives (mailbox.c, matching.h).
  *
  *     lanes   from threads of the process, one a sender (lane.h): what is short and finds room
  *     list    all the rest: messages without room in a lane or without a lane, messages that came over the network, and word of
@@ -10,7 +10,7 @@
  * A message up to the eager limit is copied on its way; a longer one, or a synchronous one, is *offered*: the receiver copies
  * straight from the sender's buffer, and a sender that waits meanwhile takes its share (handover.h).
  *
- * intra_mail_push releases, and so does a lane's stamp; the owner's look acquires: what the sender wrote before it sent is seen by
+ * intra_mail_push releases, and so does the word of a message in a lane; the owner's look acquires: what the sender wrote before it sent is seen by
  * who received.
  *
  * The owner is one thread at a time: that which entered the team, or, of a process communicator's mailbox, who holds the funnel.
@@ -18,6 +18,7 @@
 #ifndef INTRA_MAILBOX_H
 #define INTRA_MAILBOX_H
 
+#include <core/inbox.h>
 #include <core/layout.h>
 #include <core/wait.h>
 #include <intra/handover.h>
@@ -25,6 +26,7 @@
 #include <intra/matching.h>
 #include <stdalign.h>
 #include <stdbool.h>
+#include <weft/error.h>
 
 /** So many senders have lanes to a rank; what others send goes by the list. */
 #define INTRA_LANES 64
@@ -46,7 +48,7 @@ typedef struct intra_bell {
 /** What stands in a mailbox's list. */
 enum intra_mail_word { INTRA_PARCEL, INTRA_SEND_BEGUN, INTRA_SEND_ENDED, INTRA_RECEIVE_ENDED };
 typedef struct intra_mail {
-    struct intra_mail *next;
+    core_link link;
     enum intra_mail_word kind;
 } intra_mail;
 
@@ -54,8 +56,8 @@ typedef struct intra_mail {
 typedef struct intra_parcel {
     alignas(16) intra_mail mail; /* INTRA_PARCEL */
     intra_unexpected match;
-    intra_lane *lane;        /* it would have gone by this one, after … */
-    uint64_t after;          /* … so many lines of it; NULL: it has none */
+    intra_lane *lane;        /* it would have gone by this one (NULL: by none), after … */
+    uint64_t after;          /* … so many bytes of it */
     size_t bytes, room;      /* of the message; of what follows */
     struct intra_send *send; /* an offer of a thread of the process: this is part of it */
     void *foreign;           /* one of another process, which mailbox->fetch knows */
@@ -98,22 +100,21 @@ typedef struct intra_send {
 
 typedef struct intra_mailbox {
     /* Anybody writes: */
-    alignas(128) intra_mail *_Atomic list; /* the newest first */
+    alignas(128) core_inbox list; /* of intra_mail */
     _Atomic int lane_count;
     intra_lane *_Atomic lanes[INTRA_LANES]; /* to this rank; a sender sets its own once */
     /* Rarely written, read by all: */
     alignas(128) core_waiting waiting;
     intra_mail_limits limits;
     int32_t rank;
-    int threads; /* those that may send by lanes and offers: `ways` of each */
-    intra_bell *_Atomic bell;
-    intra_bell spare; /* rung while nobody is in */
+    intra_bell *_Atomic bell; /* the owner's, which no other thread has … */
+    intra_bell spare;         /* … or this one, while nobody is in */
     /* Bytes of parcels that are in the list or without a receive. Senders add, the owner subtracts. */
     alignas(128) _Atomic size_t parcel_bytes;
     /* The owner's own: */
     alignas(128) intra_matching matching;
     bool takes_all;         /* somebody looks for messages that no receive is posted for */
-    intra_mail *held;       /* taken from the list, and not looked at yet */
+    core_link *held;        /* taken from the list, and not looked at yet */
     intra_lane **ways;      /* by thread: the lane from this rank to that; NULL: none yet */
     intra_receive *copying; /* receives that are being copied */
     intra_send *helping;    /* own sends whose copying this rank takes part in */
@@ -122,8 +123,6 @@ typedef struct intra_mailbox {
     void (*fetch)(void *argument, intra_parcel *parcel, intra_receive *receive);
     void (*drop)(void *argument, intra_parcel *parcel); /* nobody wants it any more */
     void *argument;
-    const void
-        *_Atomic agent; /* who the owner is, for those who may hand it its messages at once; written by the owner */
 } intra_mailbox;
 
 /** `threads` of the process send to each other; 0: messages only come by intra_mail_push. Errors: WEFT_ERR_NOMEM. */
@@ -139,6 +138,14 @@ void intra_mailbox_free(intra_mailbox *mailbox);
  */
 bool intra_mail_send(intra_mailbox *from, intra_mailbox *to, int thread, int32_t tag, const void *buffer,
                      const weft_datatype *type, size_t count, size_t bytes, bool synchronous, intra_send *send);
+
+/** Sets what a send that is not done at once begins with. */
+static inline void intra_send_begin(intra_send *send) {
+    send->begun.kind = INTRA_SEND_BEGUN;
+    send->ended.kind = INTRA_SEND_ENDED;
+    send->error = WEFT_SUCCESS;
+    send->done = send->helps = false;
+}
 
 /** Posts a receive, or serves it with a message that is there already. By the owner. */
 void intra_mail_receive(intra_mailbox *mailbox, intra_receive *receive);

@@ -213,9 +213,9 @@ TEST_F(Config, TheEnvironmentWinsOverOptions) {
 
 TEST_F(Config, OptionsOutOfRange) {
     weft_options options = {};
-    options.thread_level = static_cast<weft_thread_level>(3);
+    options.thread_level = static_cast<weft_thread_level>(4);
     EXPECT_EQ(load(&options), WEFT_ERR_ARG);
-    EXPECT_TRUE(error_has("WEFT_THREAD_LEVEL is 3; expected one of: funneled, serialized")) << weft_last_error();
+    EXPECT_TRUE(error_has("WEFT_THREAD_LEVEL is 4; expected one of: funneled, serialized, multiple")) << weft_last_error();
     options = {};
     options.wait_policy = static_cast<weft_wait_policy>(5);
     EXPECT_EQ(load(&options), WEFT_ERR_ARG);

@@ -38,13 +38,17 @@ struct JobShape {
     }
 };
 
+inline std::string level_name(weft_thread_level level) {
+    static const char *const names[] = {"Default", "Funneled", "Serialized", "Multiple"};
+    return names[level];
+}
+
 inline std::ostream &operator<<(std::ostream &out, const JobShape &shape) {
     static const char *const policy_names[] = {"default", "auto", "spin", "yield", "block"};
     for (size_t process = 0; process < shape.threads.size(); process++)
         out << (process ? "+" : "") << shape.threads[process];
-    return out << " threads, " << (shape.level == WEFT_THREAD_FUNNELED ? "funneled" : "serialized") << ", "
-               << policy_names[shape.policy] << ", " << shape.slots << " slots" << (shape.algorithm.empty() ? "" : ", ")
-               << shape.algorithm;
+    return out << " threads, " << level_name(shape.level) << ", " << policy_names[shape.policy] << ", " << shape.slots
+               << " slots" << (shape.algorithm.empty() ? "" : ", ") << shape.algorithm;
 }
 
 class SimWorlds {

@@ -153,7 +153,7 @@ void run_mixed(const JobShape &shape) {
 
 TEST(MixedLists, OfTeamsProcessesAndCollectives) {
     for (const std::vector<int> &threads : {std::vector<int>{1}, {2}, {3}, {1, 1}, {2, 2}, {1, 2, 3}})
-        for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED})
+        for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED, WEFT_THREAD_MULTIPLE})
             for (weft_wait_policy policy : {WEFT_WAIT_AUTO, WEFT_WAIT_BLOCK}) {
                 JobShape shape{threads, level, policy};
                 SCOPED_TRACE(::testing::Message() << shape);

@@ -11,7 +11,7 @@ using Parameter = std::tuple<weft_thread_level, weft_wait_policy, int>; // level
 class Progression : public ::testing::TestWithParam<Parameter> {};
 
 std::string name_of(const ::testing::TestParamInfo<Parameter> &info) {
-    return std::string(std::get<0>(info.param) == WEFT_THREAD_FUNNELED ? "Funneled" : "Serialized") +
+    return std::string(level_name(std::get<0>(info.param))) +
            (std::get<1>(info.param) == WEFT_WAIT_BLOCK ? "Block" : "Auto") + "Thread" +
            std::to_string(std::get<2>(info.param));
 }
@@ -56,8 +56,8 @@ TEST_P(Progression, ReceiveBehindABarrierOfProcesses) {
     worlds.run_processes([&](int, hier_world *world) { progression::receive_behind_barrier(world->process_comm, 0); });
 }
 
-INSTANTIATE_TEST_SUITE_P(Levels, Progression,
-                         ::testing::Combine(::testing::Values(WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED),
-                                            ::testing::Values(WEFT_WAIT_AUTO, WEFT_WAIT_BLOCK),
-                                            ::testing::Values(0, 2)),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(
+    Levels, Progression,
+    ::testing::Combine(::testing::Values(WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED, WEFT_THREAD_MULTIPLE),
+                       ::testing::Values(WEFT_WAIT_AUTO, WEFT_WAIT_BLOCK), ::testing::Values(0, 2)),
+    name_of);

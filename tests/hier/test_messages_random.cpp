@@ -21,7 +21,7 @@ std::string name_of(const ::testing::TestParamInfo<Parameter> &info) {
     std::string name;
     for (int threads : shapes[std::get<0>(info.param)])
         name += (name.empty() ? "" : "And") + std::to_string(threads);
-    name += std::get<1>(info.param) == WEFT_THREAD_FUNNELED ? "Funneled" : "Serialized";
+    name += level_name(std::get<1>(info.param));
     const Limits &limit = limits[std::get<2>(info.param)];
     return name + "Eager" + std::to_string(limit.eager) + "Of" + std::to_string(limit.unexpected);
 }
@@ -35,20 +35,21 @@ TEST_P(Messages, RandomPrograms) {
     job.unexpected_limit = limits[limit].unexpected;
     job.policy = limit % 2 ? WEFT_WAIT_BLOCK : WEFT_WAIT_AUTO;
     SimWorlds worlds(job);
-    uint64_t number = shape * 8 + (level == WEFT_THREAD_FUNNELED ? 4 : 0) + limit;
+    uint64_t number = shape * 12 + size_t(level) * 4 + limit;
     messages::Series series(number * 100000 + 1, 25, true);
     worlds.run([&](weft_comm *comm) { series.run(comm); });
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, Messages,
                          ::testing::Combine(::testing::Range(size_t{0}, std::size(shapes)),
-                                            ::testing::Values(WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED),
+                                            ::testing::Values(WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED,
+                                                              WEFT_THREAD_MULTIPLE),
                                             ::testing::Range(size_t{0}, std::size(limits))),
                          name_of);
 
 // The process communicators' own messages.
 TEST(ProcessMessages, RandomPrograms) {
-    for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED})
+    for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED, WEFT_THREAD_MULTIPLE})
         for (int processes : {1, 2, 3, 5}) {
             JobShape job{std::vector<int>(size_t(processes), 1), level};
             SimWorlds worlds(job);

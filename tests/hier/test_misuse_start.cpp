@@ -51,8 +51,8 @@ class Start : public ::testing::Test {
 
 TEST_F(Start, OptionsOutOfRange) {
     weft_options options = {};
-    options.thread_level = static_cast<weft_thread_level>(3);
-    expect_refused(WEFT_ERR_ARG, &options, {"WEFT_THREAD_LEVEL", "3", "funneled"});
+    options.thread_level = static_cast<weft_thread_level>(4);
+    expect_refused(WEFT_ERR_ARG, &options, {"WEFT_THREAD_LEVEL", "4", "funneled"});
     options = {};
     options.wait_policy = static_cast<weft_wait_policy>(-1);
     expect_refused(WEFT_ERR_ARG, &options, {"WEFT_WAIT", "-1", "spin"});

@@ -199,7 +199,7 @@ TEST(Teams, ThreadsMayLeaveAndComeBack) {
 // Teams one after the other use the same context again.
 TEST(Teams, AreMadeAndFreedManyTimes) {
     threads::Watchdog watchdog(280);
-    for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED}) {
+    for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED, WEFT_THREAD_MULTIPLE}) {
         JobShape shape{{2, 1, 3}, level};
         SimWorlds worlds(shape);
         worlds.run_processes([&](int rank, hier_world *world) {

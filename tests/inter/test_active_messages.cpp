@@ -100,7 +100,7 @@ class UcxNetwork : public Network {
             places_[rank] = {&exchange_, rank};
             users_[rank] = {rank, ranks, gather, &places_[rank]};
             EXPECT_EQ(inter_bootstrap_callback(&users_[rank], &bootstraps_[rank]), WEFT_SUCCESS) << weft_last_error();
-            EXPECT_EQ(inter_transport_ucx(bootstraps_[rank], "", 1, &at[rank]), WEFT_SUCCESS) << weft_last_error();
+            EXPECT_EQ(inter_transport_ucx(bootstraps_[rank], "", 1, false, &at[rank]), WEFT_SUCCESS) << weft_last_error();
         });
         ordered = recalled = false;
     }

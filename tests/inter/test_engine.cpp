@@ -203,6 +203,9 @@ TEST(Engine, ADeadPeerEndsAllExecutions) {
     EXPECT_EQ(job.finished_calls(0), 2);
     EXPECT_EQ(job.finished_error(0), WEFT_ERR_PROC_FAILED);
     EXPECT_STREQ(weft_last_error(), "rank 0: process 2 died or is out of reach");
+    EXPECT_EQ(job.start(0, star_algorithm, view_of(0, 3, 4), between(bytes, nullptr), {0, 2, false}), WEFT_SUCCESS);
+    EXPECT_EQ(job.finished_calls(0), 3); /* at once */
+    EXPECT_EQ(job.finished_error(0), WEFT_ERR_PROC_FAILED);
     EXPECT_EQ(job.counts().waiting_messages, 0u);
 }
 

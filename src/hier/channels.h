@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * Channels of threads: under MULTIPLE each thread of a team drives a UCX worker of its own for its messages, so that threads that talk
+ * to other processes do not wait for each other. Thread t of any team has channel t of its process, modulo INTER_CHANNELS.
+ */
+#ifndef HIER_CHANNELS_H
+#define HIER_CHANNELS_H
+
+#include <hier/comm.h>
+
+/**
+ * Opens channels for `threads` threads of this process, as far as they are missing, and tells the other processes. Nothing below
+ * MULTIPLE or in a single process. Collective over the process communicator; an error of one is an error of all.
+ */
+int hier_channels_open(hier_world *world, int threads);
+
+/** NULL: there is none, nor of a higher number. Acquire: pairs with who opened it. */
+static inline hier_channel *hier_channel_at(hier_world *world, int number) {
+    return number < INTER_CHANNELS ? atomic_load_explicit(&world->channels[number], memory_order_acquire) : NULL;
+}
+
+/** The channel of a thread's messages to other processes. */
+static inline hier_channel *hier_channel_of_thread(hier_world *world, int thread) {
+    hier_channel *own = hier_channel_at(world, thread % INTER_CHANNELS);
+    return own ? own : &world->channel;
+}
+
+/** As hier_channel_open, for all channels; takes the lock of each. */
+void hier_channels_let_in(hier_world *world, uint32_t context, intra_mailbox *mailboxes, int threads);
+
+/** Frees them; no messages are under way. */
+void hier_channels_close(hier_world *world);
+
+#endif
