@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
 #include <core/op.h>
+#include <core/pool.h>
 #include <core/reduce_kernels.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,34 +22,24 @@ OP(minloc, CORE_OP_MINLOC, true, "WEFT_MINLOC");
 OP(replace, CORE_OP_REPLACE, false, "WEFT_REPLACE");
 OP(no_op, CORE_OP_NO_OP, false, "WEFT_NO_OP");
 
-/*
- * A user's operation. Freed ones go to the list and never back to malloc, so that the magic of a stale handle can
- * always be read: it is wrong until the next weft_op_create() takes the place over.
- */
+#define USER_OP_MAGIC 0x77745550u
+
 typedef struct user_op {
-    weft_op op; /* first: a weft_op of kind CORE_OP_USER is a user_op */
-    struct user_op *next_free;
+    core_pooled pooled;
+    weft_op op; /* its magic is right as long as the other one is */
 } user_op;
 
-static pthread_mutex_t user_ops_lock = PTHREAD_MUTEX_INITIALIZER;
-static user_op *free_user_ops; /* under user_ops_lock */
+static core_pool user_ops = CORE_POOL_INITIALIZER;
 
 int weft_op_create(weft_op_function *function, int commutative, weft_op **op) {
     if (!function)
         return core_error(WEFT_ERR_ARG, "weft_op_create: the function is NULL");
     if (!op)
         return core_error(WEFT_ERR_ARG, "weft_op_create: there is no place for the handle (op is NULL)");
-    pthread_mutex_lock(&user_ops_lock);
-    user_op *made = free_user_ops;
-    if (made)
-        free_user_ops = made->next_free;
-    else
-        made = malloc(sizeof(*made));
-    if (made)
-        *made = (user_op){.op = {CORE_OP_MAGIC, CORE_OP_USER, commutative != 0, "user", function}};
-    pthread_mutex_unlock(&user_ops_lock);
+    user_op *made = core_pool_take(&user_ops, sizeof(*made), USER_OP_MAGIC);
     if (!made)
         return core_error(WEFT_ERR_NOMEM, "weft_op_create: no memory for an operation");
+    made->op = (weft_op){CORE_OP_MAGIC, CORE_OP_USER, commutative != 0, "user", function};
     *op = &made->op;
     return WEFT_SUCCESS;
 }
@@ -58,21 +47,13 @@ int weft_op_create(weft_op_function *function, int commutative, weft_op **op) {
 int weft_op_free(weft_op **op) {
     if (!op || !*op)
         return core_error(WEFT_ERR_ARG, "weft_op_free: the operation is NULL");
-    pthread_mutex_lock(&user_ops_lock);
-    bool valid = core_op_valid(*op);
-    bool user = valid && (*op)->kind == CORE_OP_USER;
-    if (user) {
-        user_op *freed = (user_op *)*op;
-        freed->op.magic = 0;
-        freed->next_free = free_user_ops;
-        free_user_ops = freed;
-        *op = NULL;
-    }
-    pthread_mutex_unlock(&user_ops_lock);
-    if (!valid)
-        return core_error(WEFT_ERR_ARG, "weft_op_free: the handle is no operation, or was freed before");
-    if (!user)
+    if (core_op_valid(*op) && (*op)->kind != CORE_OP_USER)
         return core_error(WEFT_ERR_ARG, "weft_op_free: %s is predefined", (*op)->name);
+    uint32_t expected = CORE_OP_MAGIC; /* of two threads that free one operation, one wins */
+    if (!__atomic_compare_exchange_n(&(*op)->magic, &expected, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        return core_error(WEFT_ERR_ARG, "weft_op_free: the handle is no operation, or was freed before");
+    core_pool_give(&user_ops, (char *)*op - offsetof(user_op, op), USER_OP_MAGIC);
+    *op = NULL;
     return WEFT_SUCCESS;
 }
 
