@@ -194,14 +194,21 @@ void hier_channel_close(hier_channel *channel) {
  * Progress.
  */
 
-bool hier_channel_progress(hier_channel *channel) {
+/* Several may have failed since the last look. */
+static void note_failures(hier_channel *channel) {
     hier_carrier *carrier = &channel->world->carrier;
-    int failed = channel->transport ? channel->transport->failed_peer : -1;
-    if (failed >= 0) {
-        atomic_store_explicit(&carrier->failed, failed / channel->each, memory_order_relaxed);
-        /* Release: pairs with hier_message_settled. */
-        atomic_store_explicit(&carrier->broken, WEFT_ERR_PROC_FAILED, memory_order_release);
-    }
+    const inter_transport *transport = channel->transport;
+    channel->seen_failed = transport->failed_peer;
+    for (int peer = 0; transport->failed && peer < transport->size; peer++)
+        if (transport->failed[peer])
+            atomic_store_explicit(&carrier->failed[peer / channel->each], true, memory_order_relaxed);
+    /* Release: pairs with hier_message_vain. */
+    atomic_store_explicit(&carrier->broken, WEFT_ERR_PROC_FAILED, memory_order_release);
+}
+
+bool hier_channel_progress(hier_channel *channel) {
+    if (channel->transport && channel->transport->failed_peer != channel->seen_failed)
+        note_failures(channel);
     bool moved = hier_end_letters(channel);
     if (channel->stops)
         moved |= hier_flow_progress(channel);

@@ -85,15 +85,16 @@ typedef struct hier_channel {
     hier_held *homeless;              /* for communicators that are not made yet, oldest first */
     inter_completion *done;           /* of letters */
     int stops;                        /* peers that are stopped, or to be stopped, by this one */
+    int seen_failed;                  /* the transport's failed_peer when it was looked at last */
     const intra_bell *_Atomic driver; /* of the thread that has the lock, when it has one; looked at by anybody */
 } hier_channel;
 
 /** What all channels share; looked at by anybody. */
 typedef struct hier_carrier {
-    _Atomic bool wanted; /* a thread that may not drive the network has messages: who may is to listen */
-    _Atomic int broken;  /* receives may wait in vain: WEFT_ERR_NOMEM, a message was lost; WEFT_ERR_PROC_FAILED … */
-    _Atomic int failed;  /* … the process of this rank died */
-    core_inbox outbox;   /* letters of the main channel; anybody puts in, who holds the funnel takes out */
+    _Atomic bool wanted;  /* a thread that may not drive the network has messages: who may is to listen */
+    _Atomic int broken;   /* receives may wait in vain: WEFT_ERR_NOMEM, a message was lost; WEFT_ERR_PROC_FAILED … */
+    _Atomic bool *failed; /* … these died; by process, set before `broken` */
+    core_inbox outbox;    /* letters of the main channel; anybody puts in, who holds the funnel takes out */
 } hier_carrier;
 
 /** Acquire: pairs with hier_channel_leave, publishes all that the channel has. Never waits. */
@@ -153,7 +154,7 @@ void hier_carrier_fetch(void *argument, intra_parcel *parcel, intra_receive *rec
 void hier_carrier_drop(void *argument, intra_parcel *parcel);
 
 /** What flow.c adds: a message of a peer was put aside in a mailbox. */
-void hier_flow_kept(hier_channel *channel, int peer, const intra_mailbox *mailbox);
+void hier_flow_kept(hier_channel *channel, int number, const intra_mailbox *mailbox);
 /** Tells peers to stop, or to go on, as far as it is time; true when one was told. */
 bool hier_flow_progress(hier_channel *channel);
 

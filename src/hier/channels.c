@@ -25,6 +25,7 @@ static int open_one(hier_world *world, int number) {
         return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a channel", world->process_comm->rank);
     channel->world = world;
     channel->each = INTER_CHANNELS;
+    channel->seen_failed = -1;
     channel->locks = true;
     int code = world->transport->open_channel(world->transport, number, world->directory, &channel->transport);
     if (!code)
@@ -59,7 +60,7 @@ static int exchange_addresses(hier_world *world, int first, int end, const int64
         displs[process] = (ptrdiff_t)all;
         all += counts[process];
     }
-    char *blobs = malloc(all);
+    char *blobs = all ? malloc(all) : NULL;
     int code = WEFT_ERR_NOMEM;
     if (counts && displs && blobs) {
         inter_directory_pack(world->directory, comm->rank, first, end, blobs + displs[comm->rank]);

@@ -136,9 +136,11 @@ static void take(completing *list, size_t i, size_t at) {
         list->requests[i] = WEFT_REQUEST_NULL;
 }
 
-/* What was completed so far of all that the wait looks after. */
+/* What was completed so far of all that the wait looks after, and what is broken. */
 static uint64_t completions(const hier_wait *wait) {
-    uint64_t sum = wait->funnel ? wait->world->completions + wait->world->mailbox.completions : 0;
+    /* Acquire: pairs with note_failures. A failure ends receives without completing one. */
+    uint64_t sum = (unsigned)atomic_load_explicit(&wait->world->carrier.broken, memory_order_acquire);
+    sum += wait->funnel ? wait->world->completions + wait->world->mailbox.completions : 0;
     for (const weft_comm *comm = wait->agent ? wait->agent->comms : NULL; comm; comm = comm->next_of_agent)
         sum += comm->mailbox->completions;
     return sum;

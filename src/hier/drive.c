@@ -158,10 +158,12 @@ static void sleep_a_while(const hier_wait *wait, uint64_t rung) {
         bed.count = 0;
         bed.word = NULL;
         bool armed = hier_arm(&wait->world->channel, &bed);
+        if (!armed && wait->own) /* which the looks before may have left out */
+            hier_progress(wait->world);
         hier_funnel_leave(wait->world);
         if (armed && (!wait->agent || arm_own(wait->agent, &bed)))
             hier_sleep(&bed);
-        else if (bell) /* nothing would wake this thread when something comes: not for long */
+        else if (bell && !armed) /* nothing would wake this thread when something comes: not for long */
             core_flag_sleep(&bell->flag, rung + 1, PAUSE_NS);
     } else {
         sched_yield(); /* who holds the funnel may be without a core */
@@ -175,7 +177,8 @@ static bool look_once(const hier_wait *wait, bool once, bool *moved) {
     *moved = wait->agent && hier_agent_progress(wait->agent);
     if (!wait->funnel && wait->look(wait->argument))
         return true;
-    bool drives = may_drive(wait) && (!wait->own || once || wait->agent->looks++ % MAIN_EVERY == 0);
+    bool seldom = wait->own && wait->agent;
+    bool drives = may_drive(wait) && (!seldom || wait->agent->looks++ % MAIN_EVERY == 0);
     if ((drives || wait->funnel) && hier_funnel_try(wait->world)) {
         bool done = drives ? drive(wait, once, moved) : (hier_progress(wait->world), wait->look(wait->argument));
         hier_funnel_leave(wait->world);

@@ -89,6 +89,7 @@ int weft_init(const weft_options *options) {
 typedef struct parting {
     atomic_int parted; /* transports that have no connections any more */
     atomic_bool over;
+    bool forced; /* somebody is gone: nobody waits for messages to go out */
 } parting;
 
 typedef struct attendant {
@@ -102,7 +103,7 @@ static const struct timespec pause_time = {.tv_nsec = 100000};
 
 static void *attend(void *argument) {
     attendant *self = argument;
-    self->transport->disconnect(self->transport);
+    self->transport->disconnect(self->transport, self->parting->forced);
     atomic_fetch_add_explicit(&self->parting->parted, 1, memory_order_relaxed);
     while (!atomic_load_explicit(&self->parting->over, memory_order_relaxed))
         if (!self->transport->progress(self->transport))
@@ -115,7 +116,7 @@ static void begin_attending(attendant *self) {
     self->runs = pthread_create(&self->thread, NULL, attend, self) == 0;
     if (self->runs)
         return;
-    self->transport->disconnect(self->transport);
+    self->transport->disconnect(self->transport, self->parting->forced);
     atomic_fetch_add_explicit(&self->parting->parted, 1, memory_order_relaxed);
 }
 
@@ -127,7 +128,7 @@ static int part(hier_world *world) {
         return WEFT_SUCCESS;
     int code = weft_barrier(world->process_comm), count = 1;
     hier_progress_stop(world);
-    parting meeting = {0};
+    parting meeting = {.forced = code != WEFT_SUCCESS};
     attendant attendants[1 + INTER_CHANNELS] = {{.transport = world->transport}};
     for (hier_channel *channel; (channel = hier_channel_at(world, count - 1)); count++)
         attendants[count].transport = channel->transport;

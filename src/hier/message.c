@@ -166,25 +166,32 @@ int hier_message_result(const hier_message *message, const hier_envelope *envelo
                       envelope->peer, weft_strerror(receive->error));
 }
 
-/* Could its message still come? `source` may be a wildcard. */
-static bool may_come(const weft_comm *comm, int source, int broken) {
-    const hier_world *world = comm->world;
+int hier_message_vain(const weft_comm *comm, int source) {
+    const hier_carrier *carrier = &comm->world->carrier;
+    /* Acquire: pairs with note_failures. */
+    int broken = atomic_load_explicit(&carrier->broken, memory_order_acquire);
+    if (!broken)
+        return WEFT_SUCCESS;
     int node = source == WEFT_ANY_SOURCE ? -1 : hier_layout_node(comm->layout, source);
     if (node == comm->node)
-        return true;
-    return broken == WEFT_ERR_PROC_FAILED && node >= 0 &&
-           node != atomic_load_explicit(&world->carrier.failed, memory_order_relaxed);
+        return WEFT_SUCCESS;
+    bool lives = broken == WEFT_ERR_PROC_FAILED && node >= 0 &&
+                 !atomic_load_explicit(&carrier->failed[node], memory_order_relaxed);
+    return lives ? WEFT_SUCCESS : broken;
 }
 
 bool hier_message_settled(hier_message *message, weft_comm *comm) {
     if (hier_message_done(message))
         return true;
-    /* Acquire: pairs with hier_progress. */
-    int broken = atomic_load_explicit(&comm->world->carrier.broken, memory_order_acquire);
     intra_receive *receive = &message->receive;
-    if (!broken || message->base.kind != HIER_RECEIVE || !receive->posted ||
-        may_come(comm, receive->match.source, broken))
+    if (message->base.kind != HIER_RECEIVE || !receive->posted)
         return false;
+    int broken = hier_message_vain(comm, receive->match.source);
+    if (!broken)
+        return false;
+    intra_mail_progress(comm->mailbox); /* what came before */
+    if (!receive->posted)
+        return receive->done;
     intra_mail_cancel(comm->mailbox, receive);
     receive->cancelled = false;
     receive->error = broken;

@@ -76,6 +76,9 @@ static inline bool hier_message_done(const hier_message *message) {
 /** As hier_message_done; a receive that can only wait in vain, since its sender is out of reach, is over too, with that error. */
 bool hier_message_settled(hier_message *message, weft_comm *comm);
 
+/** Can a message of `source` (or of WEFT_ANY_SOURCE) no longer come? The error, or WEFT_SUCCESS. */
+int hier_message_vain(const weft_comm *comm, int source);
+
 /** What became of a message that is over; writes the sentence of an error. Status may be NULL. */
 int hier_message_result(const hier_message *message, const hier_envelope *envelope, weft_status *status);
 

@@ -21,6 +21,7 @@ typedef struct search {
     hier_envelope envelope;
     bool takes;
     bool found;
+    int error; /* there will be none */
     intra_parcel *parcel;
     weft_status status;
 } search;
@@ -35,8 +36,15 @@ static bool look(void *argument) {
     search *of = argument;
     intra_mailbox *mailbox = of->envelope.comm->mailbox;
     intra_parcel *parcel = intra_mail_find(mailbox, of->envelope.peer, of->envelope.tag);
-    if (!parcel)
-        return false;
+    if (!parcel && hier_message_vain(of->envelope.comm, of->envelope.peer)) {
+        intra_mail_progress(mailbox); /* what came before */
+        parcel = intra_mail_find(mailbox, of->envelope.peer, of->envelope.tag);
+    }
+    if (!parcel) {
+        of->error = hier_message_vain(of->envelope.comm, of->envelope.peer);
+        of->status = (weft_status){.source = -1, .tag = -1, .error = of->error};
+        return of->error;
+    }
     of->status = (weft_status){.source = parcel->match.source, .tag = parcel->match.tag, .bytes = parcel->bytes};
     if (of->takes)
         intra_mail_take(mailbox, parcel);
@@ -51,17 +59,20 @@ static void set_takes_all(weft_comm *comm, bool all) {
     hier_mailbox_leave(comm);
 }
 
-static void find(search *of, bool once) {
+static int find(search *of, bool once) {
     if (of->envelope.peer == WEFT_PROC_NULL) {
         of->status = (weft_status){.source = WEFT_PROC_NULL, .tag = WEFT_ANY_TAG};
         of->found = true;
-        return;
+        return WEFT_SUCCESS;
     }
     weft_comm *comm = of->envelope.comm;
     hier_wait wait = hier_wait_on(comm, look, of);
     set_takes_all(comm, true);
     hier_drive_until(&wait, once);
     set_takes_all(comm, false);
+    return of->error ? core_error(of->error, "rank %d: %s for a message of rank %d failed: %s", comm->rank,
+                                  of->envelope.call, of->envelope.peer, weft_strerror(of->error))
+                     : WEFT_SUCCESS;
 }
 
 static int missing(const search *of, const char *what) {
@@ -73,10 +84,10 @@ int weft_probe(int source, int tag, weft_comm *comm, weft_status *status) {
     int code = check(&sought);
     if (code)
         return code;
-    find(&sought, false);
+    code = find(&sought, false);
     if (status)
         *status = sought.status;
-    return WEFT_SUCCESS;
+    return code;
 }
 
 int weft_iprobe(int source, int tag, weft_comm *comm, int *found, weft_status *status) {
@@ -84,11 +95,11 @@ int weft_iprobe(int source, int tag, weft_comm *comm, int *found, weft_status *s
     int code = check(&sought);
     if (code || !found)
         return code ? code : missing(&sought, "found");
-    find(&sought, true);
+    code = find(&sought, true);
     if (status && sought.found)
         *status = sought.status;
     *found = sought.found;
-    return WEFT_SUCCESS;
+    return code;
 }
 
 /* Makes the handle before a message is taken, so that none is lost without memory. */
@@ -97,10 +108,10 @@ static int take(search *of, bool once, weft_message **message, weft_status *stat
     if (!taken)
         return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for a message", of->envelope.comm->rank,
                           of->envelope.call);
-    find(of, once);
+    int code = find(of, once);
     if (!of->found) {
         core_pool_give(&taken_messages, taken, MESSAGE_MAGIC);
-        return WEFT_SUCCESS;
+        return code;
     }
     taken->comm = of->envelope.comm;
     taken->parcel = of->parcel;

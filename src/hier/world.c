@@ -43,7 +43,9 @@ static int oversubscribed(const hier_world *world, bool *result) {
 static int make_process_comm(hier_world *world, int rank, int size) {
     world->node_offsets = malloc(((size_t)size + 1) * sizeof(size_t));
     world->process_comm = hier_comm_take();
-    if (!world->node_offsets || !world->process_comm)
+    world->carrier.failed = calloc((size_t)size, sizeof(*world->carrier.failed));
+    world->channel.seen_failed = -1;
+    if (!world->node_offsets || !world->process_comm || !world->carrier.failed)
         return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a communicator of %d processes", rank, size);
     for (int node = 0; node <= size; node++)
         world->node_offsets[node] = (size_t)node;
@@ -181,5 +183,6 @@ void hier_world_destroy(hier_world *world) {
     }
     pthread_mutex_destroy(&world->contexts_lock);
     free(world->node_offsets);
+    free(world->carrier.failed);
     free(world);
 }

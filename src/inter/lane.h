@@ -2,10 +2,23 @@
 /**
  * A lane: the shared memory between a sender and a receiver of one host, in the receiver's segment.
  *
- *     lines   written by the sender, in turn; a line's stamp is written last and tells its number
- *     taken   written by the receiver: how many lines, and how many bytes of the ring, it has taken
+ *     lines   written by the sender, in turn; several short messages share one
+ *     taken   written by the receiver: how many lines, and how many bytes of the ring, it is done with
  *     pulls   long copies under way (pull.h): set up by the receiver, worked on by both
  *     ring    the bytes of messages that are too long for a line, written by the sender
+ *
+ * A line is filled from its beginning, and its stamp, which tells its number and how much of it is filled, is written anew after
+ * each message:
+ *
+ *     | stamp | control, first word, second word, payload | control, payload | control, payload | free … |
+ *
+ * A message that finds no room opens the next line; to the one before nothing is added from then on. So the receiver, when it
+ * has read all that a line has, looks at the next one too, and once that is open it takes what was added last and goes on.
+ * Stamps have fixed places: what stands in one is a stamp, of this lap of the lines or of the lap before.
+ *
+ * Each message has a word that is found by who receives it: the tag, or the first one of an active message's header. That
+ * has a second word, and does without either when it follows from the active message before (INTER_LINE_NEXT, INTER_LINE_SAME),
+ * as it does in a run of messages to one receiver: five of 8 bytes then share a line.
  */
 #ifndef INTER_LANE_H
 #define INTER_LANE_H
@@ -13,40 +26,74 @@
 #include <inter/lines.h>
 #include <inter/pull.h>
 
-#define INTER_LANE_LINES 8 /* lines that may be on their way */
+#define INTER_LANE_LINES 64 /* lines that may be on their way */
 #define INTER_LANE_RING  ((size_t)64 << 10)
 #define INTER_LANE_ALIGN 4096 /* lanes are mapped one by one */
 
 enum inter_line_kind { INTER_LINE_SHORT, INTER_LINE_EAGER, INTER_LINE_PULL };
-#define INTER_LINE_AM 4u /* added to the kind of an active message */
+#define INTER_LINE_KIND 3u
+#define INTER_LINE_AM   4u /* added to the kind of an active message … */
+#define INTER_LINE_NEXT 8u /* … and to that: without the header's first word, which is one more than that before … */
+#define INTER_LINE_SAME 16u /* … without the second, which is that before */
 
-/** The most bytes of an active message that a line carries itself: its second word is in the line too. */
-#define INTER_LINE_AM_BYTES (INTER_LINE_BYTES - sizeof(uint64_t))
+/** What messages have of a line. */
+#define INTER_LINE_ROOM 60u
+/** Control words begin on so many bytes. */
+#define INTER_LINE_STEP 4u
 
 typedef struct inter_line {
-    _Alignas(64) _Atomic uint64_t
-        stamp;      /* the number of the message, from 1; written last by the sender, read by the owner */
-    uint64_t tag;   /* of an active message the header's first word */
-    uint32_t bytes; /* of the payload, or in the ring */
-    uint32_t kind;  /* enum inter_line_kind, and INTER_LINE_AM */
+    _Alignas(64) _Atomic uint32_t stamp; /* written last by the sender, read by the owner: inter_line_stamp */
     union {
-        unsigned char payload[INTER_LINE_BYTES];
-        inter_offer offer; /* of a pull */
-        struct {
-            uint64_t word; /* the header's second */
-            union {
-                unsigned char payload[INTER_LINE_AM_BYTES];
-                inter_offer offer;
-            };
-        } am;
+        _Atomic uint32_t controls[INTER_LINE_ROOM / INTER_LINE_STEP]; /* where messages begin: inter_line_control */
+        unsigned char room[INTER_LINE_ROOM];
     };
 } inter_line;
-_Static_assert(sizeof(inter_line) == 64, "a message is one cache line");
+_Static_assert(sizeof(inter_line) == 64, "a line is a cache line");
+
+/** The header of an active message with as many bytes in the line as any; of a tagged one there is more room. */
+_Static_assert(INTER_LINE_STEP + 2 * sizeof(uint64_t) + INTER_LINE_BYTES <= INTER_LINE_ROOM,
+               "the longest short message");
+_Static_assert(INTER_LINE_STEP + 2 * sizeof(uint64_t) + sizeof(inter_offer) <= INTER_LINE_ROOM,
+               "an offer fits in a line");
+
+/** The line of a number, from 1, with so many bytes filled. */
+static inline uint32_t inter_line_stamp(uint64_t number, uint32_t filled) {
+    return (uint32_t)number << 8 | filled;
+}
+
+static inline bool inter_line_is_open(uint32_t stamp, uint64_t number) {
+    return ((stamp ^ inter_line_stamp(number, 0)) >> 8) == 0;
+}
+
+/** How much is filled. What the other side wrote is not trusted. */
+static inline uint32_t inter_line_filled(uint32_t stamp) {
+    uint32_t filled = stamp & 0xff;
+    return filled < INTER_LINE_ROOM ? filled : INTER_LINE_ROOM;
+}
+
+/** What a message begins with: its kind (enum inter_line_kind and what is added) and length; an offer has its length itself. */
+static inline uint32_t inter_line_control(uint32_t kind, uint32_t bytes) {
+    return bytes << 8 | kind;
+}
+
+static inline uint32_t inter_line_kind_of(uint32_t control) {
+    return control & 0xff;
+}
+
+static inline uint32_t inter_line_bytes_of(uint32_t control) {
+    return control >> 8;
+}
+
+/** What bytes take of a line. */
+static inline uint32_t inter_line_steps(uint32_t bytes) {
+    return (bytes + INTER_LINE_STEP - 1) / INTER_LINE_STEP * INTER_LINE_STEP;
+}
 
 typedef struct inter_lane {
     _Alignas(INTER_LANE_ALIGN) inter_line lines[INTER_LANE_LINES];
-    _Alignas(64) _Atomic uint64_t taken; /* lines; the receiver writes, the sender reads, as the next */
-    _Atomic uint64_t eaten;              /* bytes of the ring, those skipped at its end included */
+    _Alignas(
+        64) _Atomic uint64_t taken; /* lines that are done with; the receiver writes, the sender reads, as the next */
+    _Atomic uint64_t eaten;         /* bytes of the ring, those skipped at its end included */
     inter_pulls pulls;
     _Alignas(64) unsigned char ring[INTER_LANE_RING];
 } inter_lane;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * Lines: messages between processes of one host through shared memory, a cache line for each.
+ * Lines: messages between processes of one host through shared memory, several short ones in a cache line.
  *
  * UCX needs more time for a message of a few bytes between two processes of a host than the line of memory that carries it
  * (its queue has a head that every sender changes), and lets one of two waiting processes do all of a long copy. So where
@@ -10,7 +10,7 @@
  * Every process has a segment of memory without a name (memfd: nothing is left behind), with a *lane* (lane.h) for each other
  * process, of which that process writes most. Lanes of processes of other hosts are never touched and take no memory.
  *
- *     up to INTER_LINE_BYTES    in the line itself
+ *     up to INTER_LINE_BYTES    in a line, beside others that find room there
  *     up to INTER_EAGER_BYTES   copied into the lane's ring, and out of it
  *     longer                    the line offers them; the receiver, and the sender when it waits, copy them from buffer to
  *                               buffer (pull.h)

@@ -6,7 +6,7 @@
  * arrival from a neighbour that is to be fetched is either always a line's or always the inner transport's.
  */
 #include <core/error.h>
-#include <inter/lines_private.h>
+#include <inter/lines_packing.h>
 #include <stdlib.h>
 
 static int lines_am_send(inter_transport *base, int peer, const inter_am_header *header, const void *buffer,
@@ -16,7 +16,7 @@ static int lines_am_send(inter_transport *base, int peer, const inter_am_header 
     bool offered = rendezvous || bytes > INTER_EAGER_BYTES;
     if (!to->to || (offered && !lines->can_pull))
         return lines->inner->am_send(lines->inner, peer, header, buffer, bytes, rendezvous, request);
-    uint32_t kind = offered ? INTER_LINE_PULL : bytes <= INTER_LINE_AM_BYTES ? INTER_LINE_SHORT : INTER_LINE_EAGER;
+    uint32_t kind = offered ? INTER_LINE_PULL : bytes <= INTER_LINE_BYTES ? INTER_LINE_SHORT : INTER_LINE_EAGER;
     return inter_lines_post(lines, to,
                             &(inter_stored){.request = request,
                                             .tag = header->words[0],
@@ -24,6 +24,11 @@ static int lines_am_send(inter_transport *base, int peer, const inter_am_header 
                                             .buffer = buffer,
                                             .bytes = bytes,
                                             .kind = INTER_LINE_AM | kind});
+}
+
+/* Is it to be fetched? Nobody offers nothing: then it is a message of no bytes, of which nothing is kept. */
+static bool is_offered(const inter_stored *message) {
+    return inter_line_is(message->kind, INTER_LINE_PULL) && message->bytes;
 }
 
 /* Tells the listener; what it is to fetch later is named by the stored message. */
@@ -38,7 +43,7 @@ static void tell(const inter_lines *lines, const inter_neighbour *from, const in
 }
 
 bool inter_lines_am_take(inter_lines *lines, inter_neighbour *from, const inter_stored *message) {
-    bool offered = inter_line_is(message->kind, INTER_LINE_PULL);
+    bool offered = is_offered(message);
     inter_stored *stored = NULL;
     if (offered || !lines->listener) {
         stored = inter_lines_keep(message);
@@ -98,7 +103,7 @@ static void lines_am_drop(inter_transport *base, const inter_arrival *arrival) {
 static void tell_unheard(inter_lines *lines, inter_neighbour *from) {
     while (lines->listener && from->unheard.first) {
         inter_stored *item = inter_store_take(&from->unheard, NULL);
-        bool offered = inter_line_is(item->kind, INTER_LINE_PULL);
+        bool offered = is_offered(item);
         tell(lines, from, item, offered ? item : NULL);
         if (!offered)
             free(item);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Messages through lines. */
 #include <core/error.h>
-#include <inter/lines_private.h>
+#include <inter/lines_packing.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -136,42 +136,6 @@ static int lines_recv(inter_transport *base, int peer, uint64_t tag, void *buffe
     return WEFT_SUCCESS;
 }
 
-/*
- * What a line says. Nothing that the other side wrote is trusted for a length: too long a one becomes a wrong one. What is
- * neither in the line nor in the ring is an offer, and has no buffer.
- */
-static inline inter_stored read_line(const inter_neighbour *from, const inter_line *at) {
-    uint32_t kind = at->kind, active = kind & INTER_LINE_AM, bytes = at->bytes;
-    inter_stored message = {.tag = at->tag, .word = active ? at->am.word : 0};
-    if (inter_line_is(kind, INTER_LINE_SHORT)) {
-        uint32_t most = active ? INTER_LINE_AM_BYTES : INTER_LINE_BYTES;
-        message.bytes = bytes < most ? bytes : most;
-        message.buffer = active ? at->am.payload : at->payload;
-        message.kind = active | INTER_LINE_SHORT;
-    } else if (inter_line_is(kind, INTER_LINE_EAGER)) {
-        message.bytes = bytes < INTER_EAGER_BYTES ? bytes : INTER_EAGER_BYTES;
-        message.buffer = &from->from->ring[inter_ring_begin(from->eaten, (uint32_t)message.bytes) % INTER_LANE_RING];
-        message.kind = active | INTER_LINE_EAGER;
-    } else {
-        message.offer = active ? at->am.offer : at->offer;
-        message.bytes = message.offer.bytes;
-        message.kind = active | INTER_LINE_PULL;
-    }
-    return message;
-}
-
-/* The line, and its part of the ring, may be written again. */
-static void took(inter_neighbour *from, const inter_stored *message) {
-    if (inter_line_is(message->kind, INTER_LINE_EAGER)) {
-        uint32_t bytes = (uint32_t)message->bytes;
-        from->eaten = inter_ring_end(inter_ring_begin(from->eaten, bytes), bytes);
-        /* Release: pairs with inter_lines_find_ring. */
-        atomic_store_explicit(&from->from->eaten, from->eaten, memory_order_release);
-    }
-    /* Release: pairs with inter_lines_write. */
-    atomic_store_explicit(&from->from->taken, ++from->taken, memory_order_release);
-}
-
 inter_stored *inter_lines_keep(const inter_stored *message) {
     size_t payload = message->buffer ? message->bytes : 0; /* not of an offer */
     inter_stored *item = malloc(sizeof(*item) + payload);
@@ -179,8 +143,8 @@ inter_stored *inter_lines_keep(const inter_stored *message) {
         return NULL;
     *item = *message;
     if (payload)
-        memcpy(item->payload, message->buffer, payload);
-    item->buffer = message->buffer ? item->payload : NULL;
+        memcpy(inter_stored_payload(item), message->buffer, payload);
+    item->buffer = message->buffer ? inter_stored_payload(item) : NULL;
     return item;
 }
 
@@ -229,14 +193,55 @@ static bool take_tagged(const inter_lines *lines, inter_neighbour *from, const i
     return true;
 }
 
+/* To the listener, to its receive, or aside; false when it must stay in its line until there is memory. */
+static bool take_slowly(inter_lines *lines, inter_neighbour *from, const inter_stored *message) {
+    return message->kind & INTER_LINE_AM ? inter_lines_am_take(lines, from, message)
+                                         : take_tagged(lines, from, message);
+}
+
+/*
+ * Short active messages, of which there may be many, are only in registers between their line and what the listener is told: what has
+ * just been written in words and is read again in pairs waits for all stores before it.
+ */
+static inline bool take_message(inter_lines *lines, inter_neighbour *from, const inter_stored *message) {
+    if (lines->listener && message->kind & INTER_LINE_AM && message->buffer) {
+        const inter_arrival arrival = {.peer = from->rank,
+                                       .header = {{message->tag, message->word}},
+                                       .bytes = message->bytes,
+                                       .data = message->bytes ? message->buffer : NULL};
+        lines->listener(lines->listener_argument, &arrival);
+        return true;
+    }
+    const inter_stored kept = *message;
+    return take_slowly(lines, from, &kept);
+}
+
+/* Takes what a line has up to `filled`; false when a message must stay there until there is memory. */
+static bool take_line(inter_lines *lines, inter_neighbour *from, uint32_t filled, unsigned *events) {
+    const inter_line *line = &from->from->lines[from->taken % INTER_LANE_LINES];
+    if (!from->read && filled == INTER_LINE_ROOM) /* the sender is ahead: the next line is there too, or soon */
+        __builtin_prefetch(&from->from->lines[(from->taken + 1) % INTER_LANE_LINES]);
+    while (from->read < filled) {
+        uint32_t end = from->read;
+        inter_stored message = inter_lines_read(from, line, &end);
+        if (!take_message(lines, from, &message))
+            return false;
+        inter_lines_took(from, &message, end);
+        ++*events;
+    }
+    return true;
+}
+
 unsigned inter_lines_take(inter_lines *lines, inter_neighbour *from) {
     unsigned events = 0;
-    for (; inter_lines_arrived(from); events++) {
-        inter_stored message = read_line(from, &from->from->lines[from->taken % INTER_LANE_LINES]);
-        if (!(message.kind & INTER_LINE_AM ? inter_lines_am_take(lines, from, &message)
-                                           : take_tagged(lines, from, &message)))
+    for (bool over = false;;) {
+        uint32_t filled = inter_lines_filled(from, from->taken + 1);
+        if (!take_line(lines, from, filled, &events))
             break;
-        took(from, &message);
+        if (over || from->read == INTER_LINE_ROOM)
+            inter_lines_leave(from), over = false;
+        else if (!(over = inter_lines_is_over(from))) /* then once more, for what was added before it was */
+            break;
     }
     return events;
 }
@@ -414,6 +419,10 @@ static bool lines_arm(inter_transport *base, inter_bed *bed) {
     return false;
 }
 
+static void lines_disconnect(inter_transport *base, bool forced) {
+    (void)base, (void)forced; /* the inner one is its owner's */
+}
+
 static void leave_alone(inter_transport *base) {
     (void)base;
 }
@@ -426,12 +435,13 @@ inter_transport *inter_lines_transport(inter_lines *lines, inter_transport *inne
     atomic_store_explicit(&lines->wakes, wakes, memory_order_relaxed);
     lines->base.name = "lines";
     lines->base.failed_peer = -1;
+    lines->base.failed = inner->failed;
     lines->base.send = lines_send;
     lines->base.recv = lines_recv;
     lines->base.progress = lines_progress;
     lines->base.cancel = lines_cancel;
     lines->base.arm = lines_arm;
-    lines->base.disconnect = leave_alone;
+    lines->base.disconnect = lines_disconnect;
     lines->base.close = leave_alone;
     inter_lines_am_open(lines);
     return &lines->base;

@@ -103,7 +103,7 @@ struct inter_transport {
      * funnel. */
     bool (*arm)(inter_transport *self, inter_bed *bed);
     /** Lets what was sent go out and gives up the connections. No request is under way, and no peer waits for this one. */
-    void (*disconnect)(inter_transport *self);
+    void (*disconnect)(inter_transport *self, bool forced);
     /**
      * Opens channel `number` of this process: a transport for active messages, whose rank and peers are channels (process ×
      * INTER_CHANNELS + number), found in the directory, where its own address is put. Others may use it while this one is

@@ -182,6 +182,10 @@ static bool sim_arm(inter_transport *base, inter_bed *bed) {
     return true;
 }
 
+static void sim_disconnect(inter_transport *base, bool forced) {
+    (void)base, (void)forced;
+}
+
 static void sim_close(inter_transport *base) {
     (void)base;
 }
@@ -223,7 +227,7 @@ int inter_sim_create(int size, uint64_t seed, inter_sim **sim) {
                                              .failed_peer = -1,
                                              .cancel = sim_cancel,
                                              .arm = sim_arm,
-                                             .disconnect = sim_close,
+                                             .disconnect = sim_disconnect,
                                              .open_channel = sim_open_channel,
                                              .close = sim_close};
         ranks[rank].sim = made;

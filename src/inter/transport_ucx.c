@@ -181,14 +181,14 @@ static void wait_for(inter_ucx *self, ucs_status_ptr_t request) {
     ucp_request_free(request);
 }
 
-static void ucx_disconnect(inter_transport *base) {
+static void ucx_disconnect(inter_transport *base, bool forced) {
     inter_ucx *self = inter_ucx_of(base);
     inter_ucx_am_forget(self);
     for (int peer = 0; self->endpoints && peer < base->size; peer++) {
         if (!self->endpoints[peer])
             continue;
         ucp_request_param_t params = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
-                                      .flags = self->base.failed_peer >= 0 ? UCP_EP_CLOSE_FLAG_FORCE : 0};
+                                      .flags = forced || base->failed_peer >= 0 ? UCP_EP_CLOSE_FLAG_FORCE : 0};
         wait_for(self, ucp_ep_close_nbx(self->endpoints[peer], &params));
         self->endpoints[peer] = NULL;
     }
@@ -196,7 +196,7 @@ static void ucx_disconnect(inter_transport *base) {
 
 static void ucx_close(inter_transport *base) {
     inter_ucx *self = inter_ucx_of(base);
-    ucx_disconnect(base);
+    ucx_disconnect(base, false);
     if (self->worker)
         ucp_worker_destroy(self->worker);
     if (self->context && !self->directory)

@@ -3,12 +3,11 @@
 
 #include <inter/lines_private.h>
 
-void forge_line(inter_lines *lines, int peer, uint32_t kind, uint32_t bytes) {
+void forge_line(inter_lines *lines, int peer, uint32_t place, uint32_t kind, uint32_t bytes, uint32_t filled) {
     inter_neighbour *from = &lines->neighbours[peer];
-    inter_line *at = &from->from->lines[from->taken % INTER_LANE_LINES];
-    at->kind = kind;
-    at->bytes = bytes;
-    at->tag = at->am.word = 0;
-    at->am.offer = (inter_offer){.bytes = bytes};
-    atomic_store_explicit(&at->stamp, from->taken + 1, memory_order_release);
+    inter_line *line = &from->from->lines[from->taken % INTER_LANE_LINES];
+    from->read = place * INTER_LINE_STEP;
+    memset(line->room, 0, sizeof(line->room));
+    atomic_store_explicit(&line->controls[place], inter_line_control(kind, bytes), memory_order_relaxed);
+    atomic_store_explicit(&line->stamp, inter_line_stamp(from->taken + 1, filled), memory_order_release);
 }

@@ -6,8 +6,11 @@ extern "C" {
 #endif
 #include <inter/lines.h>
 
-/** Writes the next line to `lines` in the place of `peer`, with any kind and any length. */
-void forge_line(inter_lines *lines, int peer, uint32_t kind, uint32_t bytes);
+/**
+ * Writes to `lines` in the place of `peer`: a message of any kind and any length, behind `place` words of messages that were read before,
+ * in a line that is said to be filled so far. The rest of the line is zeros: empty tagged messages.
+ */
+void forge_line(inter_lines *lines, int peer, uint32_t place, uint32_t kind, uint32_t bytes, uint32_t filled);
 
 #ifdef __cplusplus
 }

@@ -100,14 +100,15 @@ class UcxNetwork : public Network {
             places_[rank] = {&exchange_, rank};
             users_[rank] = {rank, ranks, gather, &places_[rank]};
             EXPECT_EQ(inter_bootstrap_callback(&users_[rank], &bootstraps_[rank]), WEFT_SUCCESS) << weft_last_error();
-            EXPECT_EQ(inter_transport_ucx(bootstraps_[rank], "", 1, false, &at[rank]), WEFT_SUCCESS) << weft_last_error();
+            EXPECT_EQ(inter_transport_ucx(bootstraps_[rank], "", 1, false, &at[rank]), WEFT_SUCCESS)
+                << weft_last_error();
         });
         ordered = recalled = false;
     }
     ~UcxNetwork() override {
         std::atomic<int> gone{0};
         together([&](int rank) {
-            at[rank]->disconnect(at[rank]);
+            at[rank]->disconnect(at[rank], false);
             for (gone++; gone < ranks;) // the others may need this end to close theirs
                 at[rank]->progress(at[rank]);
         });
@@ -591,30 +592,134 @@ TEST_P(ActiveMessagesOfThreads, AllReachTheirListeners) {
     second.join();
 }
 
+// A run of short messages that is longer than any lane, of one thread to another, with what does not fit in between.
+TEST_P(ActiveMessagesOfThreads, RunsOfShortMessagesArriveInOrder) {
+    const size_t count = 30000;
+    auto bytes_of = [](size_t i) { return i % 97 == 0 ? 3000 : i % 31 == 0 ? i % 64 : 8; };
+    std::thread other([&] {
+        std::deque<ActiveSend> sent;
+        for (size_t i = 0; i < count; i++) {
+            sent.emplace_back(at(0), 1, i, i / 500, some_text(bytes_of(i), i), false);
+            ASSERT_EQ(sent.back().code, WEFT_SUCCESS);
+            while (!sent.empty() && sent.front().done())
+                sent.pop_front();
+            if (i % 64 == 63)
+                at(0)->progress(at(0));
+        }
+        while (!sent.empty()) {
+            if (!at(0)->progress(at(0)))
+                std::this_thread::yield();
+            while (!sent.empty() && sent.front().done())
+                sent.pop_front();
+        }
+    });
+    Ear &ear = ears[1];
+    ear.listen();
+    for (size_t i = 0; i < count; i++) {
+        while (ear.heard.empty())
+            if (!at(1)->progress(at(1)))
+                std::this_thread::yield();
+        const Heard &heard = ear.heard.front();
+        if (network->ordered) {
+            ASSERT_EQ(heard.arrival.header.words[0], i);
+        }
+        size_t number = heard.arrival.header.words[0];
+        ASSERT_EQ(heard.arrival.header.words[1], number / 500);
+        ASSERT_TRUE(heard.text == some_text(bytes_of(number), number));
+        ear.heard.pop_front();
+    }
+    other.join();
+}
+
 INSTANTIATE_TEST_SUITE_P(Over, ActiveMessagesOfThreads,
                          ::testing::Values("sim", "sim_delayed", "lines", "lines_without_pulls", "lines_that_wake"),
                          name_of);
 
 // Whatever stands in a line, no more is read or handed over than a line or the ring can hold.
-TEST(LinesOfOthers, LengthsAreNotTrusted) {
+TEST(LinesOfOthers, LengthsAndPlacesAreNotTrusted) {
+    const uint32_t words = 15, is_short = 0, in_ring = 1, active = 4, follows = 8 | 16; /* as lane.h has them */
     LinesNetwork network(true, false);
     Ear ear(network.at[0]);
     ear.listen();
     size_t number = 0;
-    for (uint32_t kind : {0u, 1u, 4u, 5u})
-        for (uint32_t bytes : {33u, 8193u, 1u << 30, ~0u}) {
-            forge_line(network.lines[0], 1, kind, bytes);
-            EXPECT_GT(network.at[0]->progress(network.at[0]), 0u);
-            if (kind < 4)
-                continue; /* a tagged message: kept */
-            ASSERT_EQ(ear.heard.size(), ++number);
-            EXPECT_LE(ear.heard.back().arrival.bytes, kind == 4 ? 32u : uint32_t(INTER_EAGER_BYTES));
+    for (uint32_t kind = 0; kind < 32; kind++)
+        for (uint32_t place = 0; place < words; place++)
+            for (uint32_t bytes : {0u, 1u, 41u, 57u, 8193u, 0xffffffu})
+                for (uint32_t filled : {60u, 61u, 254u, 255u}) {
+                    SCOPED_TRACE(::testing::Message() << kind << ", " << place << ", " << bytes << ", " << filled);
+                    forge_line(network.lines[0], 1, place, kind, bytes, filled);
+                    EXPECT_GT(network.at[0]->progress(network.at[0]), 0u);
+                    if (!(kind & active))
+                        continue; /* a tagged message: kept */
+                    ASSERT_EQ(ear.heard.size(), ++number);
+                    uint32_t which = kind & ~(active | follows), left = (words - 1 - place) * 4;
+                    if (which == is_short) {
+                        EXPECT_LE(ear.heard.back().arrival.bytes, left);
+                    } else if (which == in_ring) {
+                        EXPECT_LE(ear.heard.back().arrival.bytes, INTER_EAGER_BYTES);
+                    } else if (ear.heard.back().to_fetch) {
+                        ear.drop(ear.heard.back()); /* whatever it is, it is not read before it is fetched */
+                    }
+                    EXPECT_EQ(network.at[0]->progress(network.at[0]), 0u) << "the line is over";
+                }
+}
+
+// A line that is half filled is neither passed by nor waited for: the next message is found in either place.
+TEST(LinesOfOthers, WhatHasNoRoomInALineIsFoundInTheNext) {
+    LinesNetwork network(true, false);
+    Ear ear(network.at[0]);
+    ear.listen();
+    std::mt19937 random{3};
+    for (uint64_t i = 0, first = 0; i < 20000; i++) {
+        /* Of each kind of header, that which follows from the one before among them, and round the end of numbers. */
+        first = random() % 3 ? first + 1 : i % 100 ? random() : ~uint64_t{0} - random() % 2;
+        uint64_t second = random() % 2;
+        ActiveSend sent(network.at[1], 0, first, second, some_text(random() % 62, i), false);
+        ASSERT_TRUE(sent.done());
+        if (random() % 4 == 0) { /* a tagged one between them is nothing to go by */
+            Pending out, in;
+            uint64_t got = 0;
+            ASSERT_EQ(network.at[0]->recv(network.at[0], 1, first, &got, sizeof(got), &in.request), WEFT_SUCCESS);
+            ASSERT_EQ(network.at[1]->send(network.at[1], 0, first, &i, sizeof(i), &out.request), WEFT_SUCCESS);
+            EXPECT_EQ(network.at[0]->progress(network.at[0]), 2u);
+            ASSERT_TRUE(in.done());
+            EXPECT_EQ(got, i);
+        } else {
+            EXPECT_EQ(network.at[0]->progress(network.at[0]), 1u);
         }
-    for (uint32_t kind : {6u, 7u, 0xfffffffcu, ~0u}) { /* whatever it is, it is not read before it is fetched */
-        forge_line(network.lines[0], 1, kind, ~0u);
-        EXPECT_GT(network.at[0]->progress(network.at[0]), 0u);
-        ASSERT_EQ(ear.heard.size(), ++number);
-        EXPECT_TRUE(ear.heard.back().to_fetch);
-        ear.drop(ear.heard.back());
+        EXPECT_EQ(network.at[0]->progress(network.at[0]), 0u);
+        ASSERT_EQ(ear.heard.size(), 1u);
+        EXPECT_EQ(ear.heard.back().arrival.header.words[0], first);
+        EXPECT_EQ(ear.heard.back().arrival.header.words[1], second);
+        EXPECT_TRUE(ear.heard.back().text == sent.text);
+        ear.heard.clear();
+    }
+}
+
+// What a lane takes while nobody looks: more short messages than it has lines, and those that follow from each other share them best.
+TEST(LinesOfOthers, ShortMessagesShareLines) {
+    for (bool follows : {true, false}) {
+        LinesNetwork network(true, false);
+        Ear ear(network.at[0]);
+        std::deque<ActiveSend> sent;
+        size_t at_once = 0;
+        const size_t count = 1000;
+        for (size_t i = 0; i < count; i++) {
+            sent.emplace_back(network.at[1], 0, follows ? i : i * i, follows ? 0 : i, "8 bytes.", false);
+            at_once += sent.back().done();
+        }
+        EXPECT_GE(at_once, follows ? 300u : 128u);
+        EXPECT_LT(at_once, count) << "else the test is to be longer";
+        EXPECT_FALSE(sent.back().done());
+        ear.listen();
+        while (ear.heard.size() < count)
+            for (int rank : {0, 1})
+                network.at[rank]->progress(network.at[rank]);
+        for (size_t i = 0; i < count; i++) {
+            ASSERT_TRUE(sent[i].done());
+            ASSERT_EQ(ear.heard[i].arrival.header.words[0], follows ? i : i * i);
+            ASSERT_EQ(ear.heard[i].arrival.header.words[1], follows ? 0 : i);
+            ASSERT_EQ(ear.heard[i].text, "8 bytes.");
+        }
     }
 }

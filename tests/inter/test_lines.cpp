@@ -3,6 +3,7 @@
 // reads and writes its own memory as that of another process.
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <gtest/gtest.h>
 #include <memory>
 #include <random>
@@ -264,7 +265,7 @@ TEST_F(Lines, EarlyMessagesWaitForTheirReceive) {
 
 // More messages than a lane has lines: they wait, and arrive in order.
 TEST_F(Lines, AFullLaneHoldsBack) {
-    const int count = 50;
+    const int count = 800;
     std::vector<Send> sent(count);
     std::vector<std::string> texts;
     for (int i = 0; i < count; i++)
@@ -282,6 +283,33 @@ TEST_F(Lines, AFullLaneHoldsBack) {
     progress_all();
     for (const Send &one : sent)
         EXPECT_EQ(one.completion.pending, 0u);
+}
+
+// Messages share lines in all ways that their lengths allow, while the receiver is now behind and now ahead.
+TEST_F(Lines, LinesAreSharedByMessagesOfAllLengths) {
+    std::mt19937 random{11};
+    std::deque<std::string> texts;
+    std::deque<Send> sent;
+    size_t number = 0, taken = 0;
+    for (int round = 0; round < 3000; round++) {
+        for (size_t more = random() % 20; more > 0; more--, number++) {
+            size_t bytes = random() % 50 ? random() % 61 : random() % (INTER_EAGER_BYTES + 1);
+            texts.push_back(some_text(bytes, number));
+            sent.emplace_back();
+            ASSERT_EQ(send(0, 1, tag_of_test + number % 2, texts.back(), &sent.back().request), WEFT_SUCCESS);
+        }
+        for (size_t less = random() % 22; less > 0 && taken < number; less--, taken++) {
+            Receive got(transport[1], 0, tag_of_test + taken % 2, texts.front().size());
+            while (got.completion.pending)
+                progress_all();
+            ASSERT_EQ(got.completion.error, WEFT_SUCCESS);
+            ASSERT_TRUE(got.text == texts.front()) << taken;
+            ASSERT_EQ(sent.front().completion.pending, 0u);
+            texts.pop_front();
+            sent.pop_front();
+        }
+    }
+    EXPECT_GT(taken, 20000u);
 }
 
 TEST_F(Lines, WrongLengthsAreErrors) {
@@ -352,7 +380,7 @@ TEST_F(Lines, ReceivesAndWaitingSendsCanBeTakenBack) {
     transport[1]->cancel(transport[1], &never.request);
     EXPECT_EQ(never.completion.pending, 0u);
     EXPECT_EQ(never.completion.error, WEFT_ERR_PROC_FAILED);
-    std::vector<Send> sent(20);
+    std::vector<Send> sent(400);
     const std::string text = "x";
     for (Send &one : sent)
         send(0, 1, tag_of_test, text, &one.request);

@@ -1,17 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# namespaces.sh ORACLE REQUESTS: runs the two test programs as three processes on three hosts: each in a network, host name and ipc
-# namespace of its own, joined by a bridge, with TCP as the only transport. Needs no privileges where user namespaces are
-# allowed; ends with 77, and says why, where namespaces are not permitted. All namespaces are nameless and belong to processes
-# that the kernel kills when their parent is gone, so none outlives this script, however it ends.
+# namespaces.sh PROGRAM…: runs test programs (each one word with its arguments), one after the other, as three processes on three
+# hosts: each in a network, host name and ipc namespace of its own, joined by a bridge, with TCP as the only transport. Needs no
+# privileges where user namespaces are allowed; ends with 77, and says why, where namespaces are not permitted. All namespaces are
+# nameless and belong to processes that the kernel kills when their parent is gone, so none outlives this script, however it ends.
+# NAMESPACES_VICTIM: the number of a host whose process kills itself in every program; the others succeed all the same.
+# NAMESPACES_LEAST_BYTES: that every host must have sent, and received, for each program (without: 1000000).
 set -uo pipefail
 export LC_ALL=C
 hosts=3
 seconds=120         # for each program
-# Every host takes the machine's cores for its own, so nobody may spin on them: one program gives them away, one sleeps.
+# Every host takes the machine's cores for its own, so nobody may spin on them: every other program gives them away or sleeps.
 policies=(yield block)
 dies=(setpriv --pdeathsig KILL) # with its parent
-least_bytes=1000000 # that every host must have sent, and received, for each program
+least_bytes=${NAMESPACES_LEAST_BYTES:-1000000}
+victim=${NAMESPACES_VICTIM:-none}
+killed=137 # as bash tells signal 9
 
 skip() {
     echo "skipped: $*"
@@ -33,14 +37,15 @@ host() {
     hostname "weft-host-$number" || exit 1
     until [ -e "$directory/cables" ]; do sleep 0.02; done
     ip link set lo up && ip addr add "10.77.0.$((number + 1))/24" dev eth0 && ip link set eth0 up || exit 1
-    # Run 0 is the oracle, run 1 the requests.
+    until ip -o link show eth0 | grep -q 'state UP'; do sleep 0.02; done # which the kernel finds out in its own time
     export UCX_TLS=tcp UCX_NET_DEVICES=eth0 ORACLE_HOSTS=$hosts TESTS_RANK=$number TESTS_SIZE=$hosts
     for run in "${!programs[@]}"; do
         cat /proc/net/dev >"$directory/before.$run.$number"
-        WEFT_WAIT=${policies[run]} TESTS_DIRECTORY=$directory/$run \
+        WEFT_WAIT=${policies[run % ${#policies[@]}]} TESTS_DIRECTORY=$directory/$run \
             "${dies[@]}" timeout -k 1 $seconds "${dies[@]}" ${programs[run]}
         status=$?
         cat /proc/net/dev >"$directory/after.$run.$number"
+        if [ "$number" = "$victim" ]; then status=$((status == killed ? 0 : 1)); fi
         [ $status -eq 0 ] || exit $status
     done
 }
@@ -100,12 +105,12 @@ else
 fi
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
-mkdir "$directory/0" "$directory/1"
+programs=("$@")
 links=$(ip -o link | wc -l)
+for run in "${!programs[@]}"; do mkdir "$directory/$run"; done
 # The root inside the outer namespace may not be allowed to write to the directory otherwise.
-chmod 777 "$directory" "$directory/0" "$directory/1"
-"${dies[@]}" "${outer[@]}" bash "$0" inside "$directory" \
-    "$1 --gtest_filter=Job.*:Process/Collectives.EveryAlgorithm/*:Allreduce.*" "$2"
+chmod 777 "$directory" "$directory"/[0-9]*
+"${dies[@]}" "${outer[@]}" bash "$0" inside "$directory" "${programs[@]}"
 status=$?
 [ $status -eq 77 ] && skip "a bridge, or a namespace within a namespace, is not permitted here"
 
@@ -115,7 +120,7 @@ fail() {
     failures=$((failures + 1))
 }
 [ $status -eq 0 ] || fail "the processes ended with status $status"
-for run in 0 1; do
+for run in "${!programs[@]}"; do
     for ((number = 0; status == 0 && number < hosts; number++)); do
         for field in 2 10; do
             grown=$(($(bytes "$directory/after.$run.$number" $field) - $(bytes "$directory/before.$run.$number" $field)))

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sends, messages that are on their way, and collectives.
+#include "dead_peer.h"
+
+#include <vector>
+
+using namespace dead;
+
+namespace {
+
+constexpr size_t long_bytes = size_t(64) << 20; // far more than the connection holds
+
+// A send that nobody will ever receive.
+TEST(DeadPeer, Synchronous) {
+    weft_comm *comm = weft_process_comm();
+    greet(comm);
+    if (is_victim())
+        die();
+    int value = 3;
+    EXPECT_DEAD(weft_ssend(&value, 1, WEFT_INT, victim, 7, comm));
+    EXPECT_DEAD(weft_ssend(&value, 1, WEFT_INT, victim, 8, comm)); // it is dead already
+    live_on(comm);
+}
+
+// Short sends are over when they are copied: one of many fails at last, and none waits.
+TEST(DeadPeer, ShortSends) {
+    weft_comm *comm = weft_process_comm();
+    greet(comm);
+    if (is_victim())
+        die(0);
+    int value = 3, code = WEFT_SUCCESS;
+    for (int i = 0; i < 10000 && !code; i++) {
+        code = weft_send(&value, 1, WEFT_INT, victim, 7, comm);
+        sleep_ms(1);
+    }
+    EXPECT_DEAD(code);
+    live_on(comm);
+}
+
+// Process 1 sends, and dies when the first bytes have come.
+TEST(DeadPeer, InAFetchAsSender) {
+    weft_comm *comm = weft_process_comm();
+    std::vector<unsigned char> bytes(long_bytes, is_victim() ? 1 : 0);
+    greet(comm);
+    int done = 0, rank = weft_rank(comm);
+    weft_request *request = nullptr;
+    weft_status status;
+    if (is_victim()) {
+        EXPECT_EQ(WEFT_SUCCESS, weft_isend(bytes.data(), long_bytes, WEFT_BYTE, 0, 7, comm, &request));
+        while (!is_shown("begun"))
+            EXPECT_EQ(WEFT_SUCCESS, weft_test(&request, &done, nullptr));
+        die(0);
+    }
+    if (rank > 0)
+        return;
+    EXPECT_EQ(WEFT_SUCCESS, weft_irecv(bytes.data(), long_bytes, WEFT_BYTE, victim, 7, comm, &request));
+    while (!*static_cast<volatile unsigned char *>(bytes.data()))
+        EXPECT_EQ(WEFT_SUCCESS, weft_test(&request, &done, nullptr)) << weft_last_error();
+    show("begun");
+    EXPECT_DEAD(weft_wait(&request, &status));
+    EXPECT_EQ(status.error, WEFT_ERR_PROC_FAILED);
+}
+
+// Process 1 receives, and dies when the first bytes have come.
+TEST(DeadPeer, InAFetchAsReceiver) {
+    weft_comm *comm = weft_process_comm();
+    std::vector<unsigned char> bytes(long_bytes, is_victim() ? 0 : 1);
+    greet(comm);
+    int done = 0, rank = weft_rank(comm);
+    weft_request *request = nullptr;
+    if (is_victim()) {
+        EXPECT_EQ(WEFT_SUCCESS, weft_irecv(bytes.data(), long_bytes, WEFT_BYTE, 0, 7, comm, &request));
+        while (!*static_cast<volatile unsigned char *>(bytes.data()))
+            EXPECT_EQ(WEFT_SUCCESS, weft_test(&request, &done, nullptr));
+        die(0);
+    }
+    if (rank > 0)
+        return;
+    EXPECT_EQ(WEFT_SUCCESS, weft_isend(bytes.data(), long_bytes, WEFT_BYTE, victim, 7, comm, &request));
+    EXPECT_DEAD(weft_wait(&request, nullptr));
+}
+
+// Offered before, fetched when the sender is no longer there.
+TEST(DeadPeer, FetchFromTheDead) {
+    weft_comm *comm = weft_process_comm();
+    std::vector<unsigned char> bytes(1 << 20);
+    greet(comm);
+    weft_request *request = nullptr;
+    if (is_victim()) {
+        EXPECT_EQ(WEFT_SUCCESS, weft_isend(bytes.data(), bytes.size(), WEFT_BYTE, 0, 7, comm, &request));
+        while (!is_shown("offered")) {
+            int done = 0;
+            EXPECT_EQ(WEFT_SUCCESS, weft_test(&request, &done, nullptr));
+        }
+        die(0);
+    }
+    if (weft_rank(comm) > 0)
+        return;
+    EXPECT_EQ(WEFT_SUCCESS, weft_probe(victim, 7, comm, nullptr)) << weft_last_error();
+    show("offered");
+    sleep_ms(300);
+    EXPECT_DEAD(weft_recv(bytes.data(), bytes.size(), WEFT_BYTE, victim, 7, comm, nullptr));
+}
+
+TEST(DeadPeer, Collectives) {
+    weft_comm *comm = weft_process_comm();
+    greet(comm);
+    if (is_victim())
+        die();
+    std::vector<unsigned char> bytes(1 << 20);
+    weft_request *request = nullptr;
+    EXPECT_DEAD(weft_barrier(comm));
+    EXPECT_EQ(WEFT_SUCCESS,
+              weft_iallreduce(WEFT_IN_PLACE, bytes.data(), bytes.size(), WEFT_UINT8_T, WEFT_BOR, comm, &request));
+    EXPECT_DEAD(weft_wait(&request, nullptr));
+}
+
+} // namespace
