@@ -28,7 +28,9 @@ static void fill_signals(sigset_t *handled, sigset_t *blocked) {
 
 static _Noreturn void be_job(const weftrun_options *options, const char *session, pid_t front, const sigset_t *handled,
                              const sigset_t *inherited_mask) {
-    setpgid(0, 0); /* the terminal's signals come through the front, once */
+    /* The terminal's signals come through the front, once. One session for all ranks: Linux shares the cores out between sessions
+     * (autogroups), and a rank alone in its own could not yield to another one. */
+    setsid();
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     int signals = signalfd(-1, handled, SFD_CLOEXEC | SFD_NONBLOCK);
     if (signals < 0)

@@ -2,8 +2,8 @@
 /**
  * The ranks as processes: fork and exec, reaping, signals, and the end of what they leave behind.
  *
- * Each rank leads a session of its own: a signal to its group reaches its own children too, the terminal's signals
- * reach only weftrun, and rank 0 may read the terminal.
+ * Each rank leads a group of its own: a signal to it reaches its own children too. All groups are in the job's session, which has no
+ * terminal: its signals reach only weftrun's front, and rank 0 may read it all the same.
  */
 #include "weftrun.h"
 
@@ -35,7 +35,7 @@ static _Noreturn void become(const struct start *start) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != start->parent)
         _exit(WEFTRUN_EXIT_ERROR); /* it died before the line above */
-    setsid();
+    setpgid(0, 0);
     if ((start->set && sched_setaffinity(0, start->set_bytes, start->set) != 0) ||
         (start->input >= 0 && dup2(start->input, STDIN_FILENO) < 0) ||
         (start->output >= 0 && dup2(start->output, STDOUT_FILENO) < 0) ||
@@ -130,7 +130,7 @@ void weftrun_processes_signal(const weftrun_processes *processes, int signal) {
     for (int rank = 0; rank < processes->count; rank++) {
         if (processes->ended[rank])
             continue;
-        /* It was not reaped, so the number is still its own; it may not have called setsid yet. */
+        /* It was not reaped, so the number is still its own; it may not have called setpgid yet. */
         if (!group || kill(-processes->pids[rank], signal) != 0)
             kill(processes->pids[rank], signal);
     }
