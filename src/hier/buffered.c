@@ -44,6 +44,7 @@ int hier_buffered_send(hier_message *message, const hier_envelope *envelope) {
     weft_comm *comm = envelope->comm;
     size_t place;
     message->base.kind = HIER_SEND;
+    message->base.comm = comm;
     message->send.error = WEFT_SUCCESS;
     message->over = true;
     if (envelope->peer == WEFT_PROC_NULL)

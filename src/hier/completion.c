@@ -33,9 +33,10 @@ static hier_message *message_of(weft_request *request) {
 }
 
 /* Of an active one. */
-static bool is_complete(weft_request *request) {
-    return request->kind == HIER_COLLECTIVE ? operation_of(request)->complete
-                                            : hier_message_settled(message_of(request), request->comm);
+static inline bool is_complete(weft_request *request) {
+    return request->kind == HIER_COLLECTIVE
+               ? operation_of(request)->complete
+               : hier_message_done(message_of(request)) || hier_message_settled(message_of(request));
 }
 
 static bool is_request(const weft_request *request) {
@@ -64,13 +65,15 @@ static void wait_for(hier_wait *wait, const weft_comm *comm) {
 }
 
 static int check_list(completing *list) {
-    const weft_comm *checked = NULL, *waited = NULL; /* most lists are of one communicator */
+    const weft_comm *checked = NULL, *waited = NULL; /* most lists are of one communicator … */
+    const weft_request *last = NULL;                 /* … and sends that are done have one request */
     if (list->count && !list->requests)
         return core_error(WEFT_ERR_ARG, "%s: requests is NULL, expected %zu", list->call, list->count);
     for (size_t i = 0; i < list->count; i++) {
         const weft_request *request = list->requests[i];
-        if (!request)
+        if (!request || request == last)
             continue;
+        last = request;
         if (!is_request(request) || request->comm != checked) {
             int code = check_request(request, list->call);
             if (code)
@@ -95,9 +98,9 @@ static void set_status(weft_status *status, int error) {
 }
 
 /* What became of a request that is complete; gives it back unless it is persistent. */
-static int take_message(weft_request *request, weft_status *status) {
+static inline int take_message(weft_request *request, weft_status *status) {
     hier_message *message = message_of(request);
-    int error = hier_message_result(message, &message->envelope, status);
+    int error = status || hier_message_error(message) ? hier_message_result(message, status) : WEFT_SUCCESS;
     request->active = false;
     if (!request->persistent)
         hier_message_give(message);
@@ -117,7 +120,7 @@ static int take_collective(weft_request *request, weft_status *status) {
 }
 
 /* Takes request i, which is complete or was not active, from its list; its status goes to place `at`. */
-static void take(completing *list, size_t i, size_t at) {
+static inline void take(completing *list, size_t i, size_t at) {
     weft_request *request = list->requests[i];
     weft_status *status = list->statuses ? &list->statuses[at] : NULL;
     if (!is_active(request)) {
@@ -158,13 +161,15 @@ static bool is_news(completing *list) {
 /* As far as they are complete, in their order; true when all are. */
 static bool take_in_order(void *argument) {
     completing *list = argument;
-    for (; list->found < list->count; list->found++) {
-        weft_request *request = list->requests[list->found];
+    size_t i = list->found, count = list->count;
+    for (; i < count; i++) {
+        weft_request *request = list->requests[i];
         if (is_active(request) && !is_complete(request))
-            return false;
-        take(list, list->found, list->found);
+            break;
+        take(list, i, i);
     }
-    return true;
+    list->found = i;
+    return i == count;
 }
 
 static bool take_all_or_none(void *argument) {

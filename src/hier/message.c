@@ -93,6 +93,8 @@ static int send_away(hier_message *message, const hier_envelope *envelope, int n
 int hier_message_send(hier_message *message, const hier_envelope *envelope) {
     weft_comm *comm = envelope->comm;
     message->base.kind = HIER_SEND;
+    message->base.comm = comm;
+    message->base.call = envelope->call;
     message->send.error = WEFT_SUCCESS;
     message->over = true;
     if (envelope->peer == WEFT_PROC_NULL)
@@ -112,32 +114,32 @@ int hier_message_send(hier_message *message, const hier_envelope *envelope) {
     return code;
 }
 
-int hier_message_receive(hier_message *message, const hier_envelope *envelope) {
+void hier_message_receive_nothing(hier_message *message) {
     intra_receive *receive = &message->receive;
-    message->base.kind = HIER_RECEIVE;
-    message->over = envelope->peer == WEFT_PROC_NULL;
-    if (message->over) {
-        receive->source = WEFT_PROC_NULL;
-        receive->tag = WEFT_ANY_TAG;
-        receive->got_bytes = 0;
-        receive->error = WEFT_SUCCESS;
-        receive->cancelled = false;
-        receive->posted = false;
-        return WEFT_SUCCESS;
-    }
-    receive->match.source = envelope->peer;
-    receive->match.tag = envelope->tag;
-    receive->buffer = envelope->buffer;
-    receive->type = envelope->type;
-    receive->count = envelope->count;
-    receive->bytes = envelope->bytes;
-    hier_mailbox_enter(envelope->comm);
-    intra_mail_receive(envelope->comm->mailbox, receive);
-    hier_mailbox_leave(envelope->comm);
-    return WEFT_SUCCESS;
+    message->over = true;
+    receive->source = WEFT_PROC_NULL;
+    receive->tag = WEFT_ANY_TAG;
+    receive->got_bytes = 0;
+    receive->error = WEFT_SUCCESS;
+    receive->cancelled = false;
+    receive->posted = false;
 }
 
-static int send_result(const hier_message *message, const hier_envelope *envelope, weft_status *status) {
+void hier_message_receive(hier_message *message, const hier_envelope *envelope) {
+    weft_comm *comm = envelope->comm;
+    hier_message_fill(message, comm, envelope->call, envelope->buffer, envelope->count, envelope->bytes, envelope->type,
+                      envelope->peer, envelope->tag);
+    if (envelope->peer == WEFT_PROC_NULL) {
+        hier_message_receive_nothing(message);
+        return;
+    }
+    hier_mailbox_enter(comm);
+    intra_mail_receive(comm->mailbox, &message->receive);
+    hier_mailbox_leave(comm);
+}
+
+static int send_result(const hier_message *message, weft_status *status) {
+    const hier_envelope *envelope = &message->envelope;
     int error = message->send.error;
     if (status)
         *status = (weft_status){.source = -1, .tag = -1, .error = error};
@@ -146,9 +148,9 @@ static int send_result(const hier_message *message, const hier_envelope *envelop
                  : WEFT_SUCCESS;
 }
 
-int hier_message_result(const hier_message *message, const hier_envelope *envelope, weft_status *status) {
+int hier_message_result(const hier_message *message, weft_status *status) {
     if (message->base.kind == HIER_SEND)
-        return send_result(message, envelope, status);
+        return send_result(message, status);
     const intra_receive *receive = &message->receive;
     if (status)
         *status = (weft_status){.source = receive->source,
@@ -161,9 +163,9 @@ int hier_message_result(const hier_message *message, const hier_envelope *envelo
     if (receive->error == WEFT_ERR_TRUNCATE)
         return core_error(WEFT_ERR_TRUNCATE,
                           "rank %d: %s: the message of rank %d with tag %d is longer than the %zu bytes expected",
-                          envelope->comm->rank, envelope->call, receive->source, receive->tag, receive->bytes);
-    return core_error(receive->error, "rank %d: %s from rank %d failed: %s", envelope->comm->rank, envelope->call,
-                      envelope->peer, weft_strerror(receive->error));
+                          message->base.comm->rank, message->base.call, receive->source, receive->tag, receive->bytes);
+    return core_error(receive->error, "rank %d: %s from rank %d failed: %s", message->base.comm->rank,
+                      message->base.call, receive->match.source, weft_strerror(receive->error));
 }
 
 int hier_message_vain(const weft_comm *comm, int source) {
@@ -180,12 +182,13 @@ int hier_message_vain(const weft_comm *comm, int source) {
     return lives ? WEFT_SUCCESS : broken;
 }
 
-bool hier_message_settled(hier_message *message, weft_comm *comm) {
+bool hier_message_settled(hier_message *message) {
     if (hier_message_done(message))
         return true;
     intra_receive *receive = &message->receive;
     if (message->base.kind != HIER_RECEIVE || !receive->posted)
         return false;
+    const weft_comm *comm = message->base.comm;
     int broken = hier_message_vain(comm, receive->match.source);
     if (!broken)
         return false;
@@ -198,24 +201,16 @@ bool hier_message_settled(hier_message *message, weft_comm *comm) {
     return true;
 }
 
-/* A message of a blocking call, and its communicator. */
-typedef struct awaited {
-    hier_message *message;
-    weft_comm *comm;
-} awaited;
-
 static bool is_settled(void *argument) {
-    const awaited *one = argument;
-    return hier_message_settled(one->message, one->comm);
+    return hier_message_settled(argument);
 }
 
-void hier_message_wait(hier_message *message, weft_comm *comm) {
-    awaited one = {message, comm};
-    hier_wait wait = hier_wait_on(comm, is_settled, &one);
+void hier_message_wait(hier_message *message) {
+    hier_wait wait = hier_wait_on(message->base.comm, is_settled, message);
     hier_drive_until(&wait, false);
 }
 
-static hier_message *new_message(weft_comm *comm) {
+hier_message *hier_message_make(weft_comm *comm) {
     hier_message *message = core_pool_take(&messages, sizeof(*message), HIER_REQUEST_MAGIC);
     if (message)
         message->base.comm = comm;
@@ -224,42 +219,10 @@ static hier_message *new_message(weft_comm *comm) {
     return message;
 }
 
-hier_message *hier_message_take(weft_comm *comm, const char *call) {
-    hier_mailbox_enter(comm);
-    hier_message *message = (hier_message *)comm->free_messages;
-    if (message)
-        comm->free_messages = message->base.next_free;
-    else
-        message = new_message(comm);
-    if (message) {
-        message->base.owned = true;
-        message->base.active = message->base.persistent = message->keeps_type = false;
-        message->base.call = call;
-        comm->requests++;
-    }
-    hier_mailbox_leave(comm);
-    return message;
-}
-
-void hier_message_keep_type(hier_message *message) {
-    core_datatype_retain(message->envelope.type);
-    message->keeps_type = true;
-}
-
-void hier_message_give(hier_message *message) {
-    weft_comm *comm = message->base.comm;
-    if (message->keeps_type)
-        core_datatype_release(message->envelope.type);
-    message->base.owned = false;
-    message->base.next_free = comm->free_messages;
-    comm->free_messages = &message->base;
-    comm->requests--;
-}
-
 weft_request *hier_message_sent(weft_comm *comm) {
     if (comm->sent)
         return comm->sent;
-    hier_message *message = new_message(comm);
+    hier_message *message = hier_message_make(comm);
     if (!message)
         return NULL;
     message->base.kind = HIER_SENT;

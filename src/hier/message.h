@@ -6,6 +6,7 @@
 #define HIER_MESSAGE_H
 
 #include <hier/drive.h>
+#include <weft/message.h>
 
 #define HIER_REQUEST_MAGIC 0x77745251u
 
@@ -37,12 +38,14 @@ typedef struct hier_envelope {
     enum hier_mode mode; /* of a send */
 } hier_envelope;
 
-/** A message under way: of a blocking call on the stack, else in a request. Stays where it is until it is done. */
+/**
+ * A message under way: of a blocking call on the stack, else in a request. Stays where it is until it is done. What most messages
+ * touch stands in front.
+ */
 typedef struct hier_message {
     weft_request base;
-    hier_envelope envelope; /* of a request */
-    bool keeps_type;
-    bool over; /* done when it was started */
+    const weft_datatype *kept; /* is kept from being freed; NULL: none */
+    bool over;                 /* done when it was started */
     union {
         struct {
             intra_send send;
@@ -50,6 +53,7 @@ typedef struct hier_message {
         };
         intra_receive receive;
     };
+    hier_envelope envelope; /* of a send, and of all that is persistent */
     /* Of a buffered one: */
     struct hier_message *next_buffered;
     size_t place; /* in the attached buffer */
@@ -61,9 +65,53 @@ typedef struct hier_message {
  */
 int hier_message_check(hier_envelope *envelope, bool receives);
 
-/** Starts a send or a receive in *message, whose base.kind it sets. Nothing else of it needs to be set. WEFT_ERR_NOMEM. */
+/**
+ * Is all right at first sight: a thread's handle that has talked before, data in a row, and what hier_check_comm and hier_message_check
+ * ask for? They need not be called then, and *bytes is set. Inline, and without an envelope, for the sake of short messages.
+ */
+static inline bool hier_message_is_plain(const weft_comm *comm, const void *buffer, size_t count,
+                                         const weft_datatype *type, int peer, int tag, bool receives, size_t *bytes) {
+    return hier_comm_valid(comm) && comm->team && comm->talks && pthread_equal(comm->owner, pthread_self()) &&
+           ((unsigned)peer < (unsigned)comm->size || (receives && peer == WEFT_ANY_SOURCE)) &&
+           (tag >= 0 || (receives && tag == WEFT_ANY_TAG)) && core_datatype_valid(type) && type->contiguous &&
+           core_datatype_committed(type) && !__builtin_mul_overflow(count, type->size_bytes, bytes) &&
+           *bytes <= PTRDIFF_MAX && ((buffer && buffer != WEFT_IN_PLACE) || !*bytes);
+}
+
+/** Starts a send in *message, whose base.kind it sets. Nothing else of it needs to be set. WEFT_ERR_NOMEM. */
 int hier_message_send(hier_message *message, const hier_envelope *envelope);
-int hier_message_receive(hier_message *message, const hier_envelope *envelope);
+
+static inline void hier_mailbox_enter(weft_comm *comm) {
+    if (!comm->team)
+        hier_funnel_enter(comm->world);
+}
+
+static inline void hier_mailbox_leave(weft_comm *comm) {
+    if (!comm->team)
+        hier_funnel_leave(comm->world);
+}
+
+/** Fills in what a receive is given, field by field: neither list of them should have to be in memory. */
+static inline void hier_message_fill(hier_message *message, weft_comm *comm, const char *call, void *buffer,
+                                     size_t count, size_t bytes, const weft_datatype *type, int source, int tag) {
+    intra_receive *receive = &message->receive;
+    message->base.kind = HIER_RECEIVE;
+    message->base.comm = comm;
+    message->base.call = call;
+    message->over = false;
+    receive->match.source = source;
+    receive->match.tag = tag;
+    receive->buffer = buffer;
+    receive->type = type;
+    receive->count = count;
+    receive->bytes = bytes;
+}
+
+/** Fills in what is received from WEFT_PROC_NULL. */
+void hier_message_receive_nothing(hier_message *message);
+
+/** Starts a receive in *message, of which nothing needs to be set. */
+void hier_message_receive(hier_message *message, const hier_envelope *envelope);
 
 /** Starts a persistent or a new message with what stands in its envelope. */
 int hier_message_restart(weft_request *request);
@@ -74,40 +122,68 @@ static inline bool hier_message_done(const hier_message *message) {
 }
 
 /** As hier_message_done; a receive that can only wait in vain, since its sender is out of reach, is over too, with that error. */
-bool hier_message_settled(hier_message *message, weft_comm *comm);
+bool hier_message_settled(hier_message *message);
+
+/** The error of a message that is over. */
+static inline int hier_message_error(const hier_message *message) {
+    return message->base.kind == HIER_SEND ? message->send.error : message->receive.error;
+}
 
 /** Can a message of `source` (or of WEFT_ANY_SOURCE) no longer come? The error, or WEFT_SUCCESS. */
 int hier_message_vain(const weft_comm *comm, int source);
 
 /** What became of a message that is over; writes the sentence of an error. Status may be NULL. */
-int hier_message_result(const hier_message *message, const hier_envelope *envelope, weft_status *status);
+int hier_message_result(const hier_message *message, weft_status *status);
 
 /** Waits until it is over. */
-void hier_message_wait(hier_message *message, weft_comm *comm);
+void hier_message_wait(hier_message *message);
+
+/** hier_message_take, from the pool. */
+hier_message *hier_message_make(weft_comm *comm);
 
 /**
- * A message in a request of the communicator, whose envelope the caller fills in; NULL and the sentence without memory. Given back with
- * _give. Its type is kept from being freed from _keep on.
+ * A message in a request of the communicator; NULL and the sentence without memory. Given back with _give. Its type is kept from
+ * being freed from _keep on.
  */
-hier_message *hier_message_take(weft_comm *comm, const char *call);
-void hier_message_keep_type(hier_message *message);
-void hier_message_give(hier_message *message);
+static inline hier_message *hier_message_take(weft_comm *comm, const char *call) {
+    hier_mailbox_enter(comm);
+    hier_message *message = (hier_message *)comm->free_messages;
+    if (message)
+        comm->free_messages = message->base.next_free;
+    else
+        message = hier_message_make(comm);
+    if (message) {
+        message->base.persistent = message->base.active = false;
+        message->base.owned = true;
+        message->base.call = call;
+        message->kept = NULL;
+        comm->requests++;
+    }
+    hier_mailbox_leave(comm);
+    return message;
+}
+
+static inline void hier_message_keep_type(hier_message *message, const weft_datatype *type) {
+    if (type->kind != CORE_KIND_DERIVED)
+        return;
+    core_datatype_retain(type);
+    message->kept = type;
+}
+
+static inline void hier_message_give(hier_message *message) {
+    weft_comm *comm = message->base.comm;
+    if (message->kept)
+        core_datatype_release(message->kept);
+    message->base.owned = false;
+    message->base.next_free = comm->free_messages;
+    comm->free_messages = &message->base;
+    comm->requests--;
+}
 
 /** The request of sends that are done; NULL and the sentence without memory. */
 weft_request *hier_message_sent(weft_comm *comm);
 
 /** Frees what a communicator keeps for its next messages. */
 void hier_messages_free(weft_comm *comm);
-
-/** What is under way on the mailbox of a process communicator is under the funnel; on a thread's own nothing is needed. */
-static inline void hier_mailbox_enter(weft_comm *comm) {
-    if (!comm->team)
-        hier_funnel_enter(comm->world);
-}
-
-static inline void hier_mailbox_leave(weft_comm *comm) {
-    if (!comm->team)
-        hier_funnel_leave(comm->world);
-}
 
 #endif

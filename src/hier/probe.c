@@ -161,15 +161,11 @@ static int check_message(hier_envelope *envelope, const weft_message *message) {
 static void serve(hier_message *message, const hier_envelope *envelope, weft_message **taken) {
     intra_receive *receive = &message->receive;
     intra_parcel *parcel = (*taken)->parcel;
-    message->base.kind = HIER_RECEIVE;
+    hier_message_fill(message, envelope->comm, envelope->call, envelope->buffer, envelope->count, envelope->bytes,
+                      envelope->type, envelope->peer, envelope->tag);
     if (!parcel) {
-        (void)hier_message_receive(message, envelope);
+        hier_message_receive_nothing(message);
     } else {
-        message->over = false;
-        receive->buffer = envelope->buffer;
-        receive->type = envelope->type;
-        receive->count = envelope->count;
-        receive->bytes = envelope->bytes;
         receive->done = receive->cancelled = receive->posted = false;
         hier_mailbox_enter(envelope->comm);
         intra_mail_serve(envelope->comm->mailbox, receive, parcel);
@@ -189,8 +185,8 @@ int weft_mrecv(void *buffer, size_t count, const weft_datatype *type, weft_messa
     if (code)
         return code;
     serve(&receiving, &envelope, message);
-    hier_message_wait(&receiving, envelope.comm);
-    return hier_message_result(&receiving, &envelope, status);
+    hier_message_wait(&receiving);
+    return hier_message_result(&receiving, status);
 }
 
 int weft_imrecv(void *buffer, size_t count, const weft_datatype *type, weft_message **message, weft_request **request) {
@@ -205,8 +201,7 @@ int weft_imrecv(void *buffer, size_t count, const weft_datatype *type, weft_mess
     hier_message *receiving = hier_message_take(envelope.comm, __func__);
     if (!receiving)
         return WEFT_ERR_NOMEM;
-    receiving->envelope = envelope;
-    hier_message_keep_type(receiving);
+    hier_message_keep_type(receiving, type);
     serve(receiving, &envelope, message);
     receiving->base.active = true;
     *request = &receiving->base;

@@ -6,90 +6,6 @@
 #include <stdlib.h>
 #include <weft/message.h>
 
-/* What a blocking call waits for, and its error. */
-static int finish(hier_message *message, const hier_envelope *envelope, weft_status *status) {
-    if (!hier_message_done(message))
-        hier_message_wait(message, envelope->comm);
-    return hier_message_result(message, envelope, status);
-}
-
-static int start(hier_message *message, const hier_envelope *envelope) {
-    if (message->base.kind == HIER_RECEIVE)
-        return hier_message_receive(message, envelope);
-    return envelope->mode == HIER_BUFFERED ? hier_buffered_send(message, envelope)
-                                           : hier_message_send(message, envelope);
-}
-
-int hier_message_restart(weft_request *request) {
-    hier_message *message = (hier_message *)request;
-    int code = start(message, &message->envelope);
-    message->base.active = !code;
-    return code;
-}
-
-static int check(hier_envelope *envelope, bool receives) {
-    int code = hier_check_comm(envelope->comm, envelope->call);
-    return code ? code : hier_message_check(envelope, receives);
-}
-
-static int block_send(hier_envelope *envelope) {
-    hier_message message;
-    int code = check(envelope, false);
-    if (code)
-        return code;
-    message.base.kind = HIER_SEND;
-    code = start(&message, envelope);
-    if (code)
-        return code;
-    return message.over && !message.send.error ? WEFT_SUCCESS : finish(&message, envelope, WEFT_STATUS_IGNORE);
-}
-
-/* A standard send of a thread is mostly done at once, and then needs no request of its own. */
-static bool is_light(const hier_message *message) {
-    return message->base.kind == HIER_SEND && message->envelope.mode == HIER_STANDARD && message->envelope.comm->team;
-}
-
-/* Starts a message; *made is its request, or that of all sends that are done. */
-static int start_request(hier_message *message, weft_request **made) {
-    if (!is_light(message)) {
-        hier_message_keep_type(message);
-        return hier_message_restart(&message->base);
-    }
-    int code = hier_message_send(message, &message->envelope);
-    weft_request *sent = !code && message->over && !message->send.error ? hier_message_sent(message->base.comm) : NULL;
-    if (sent) {
-        hier_message_give(message);
-        *made = sent;
-    } else if (!code) {
-        hier_message_keep_type(message);
-        message->base.active = true;
-    }
-    return code;
-}
-
-/* A request of a message, started unless it is persistent. */
-static int begin(hier_message *message, bool receives, bool persistent, weft_request **request) {
-    weft_comm *comm = message->base.comm;
-    weft_request *made = &message->base;
-    message->base.kind = receives ? HIER_RECEIVE : HIER_SEND;
-    message->base.persistent = persistent;
-    int code = hier_message_check(&message->envelope, receives);
-    if (!code && !request)
-        code = core_error(WEFT_ERR_ARG, "rank %d: %s: request is NULL", comm->rank, message->base.call);
-    if (!code && persistent)
-        hier_message_keep_type(message);
-    else if (!code)
-        code = start_request(message, &made);
-    if (!code && request) {
-        *request = made;
-        return WEFT_SUCCESS;
-    }
-    hier_mailbox_enter(comm);
-    hier_message_give(message);
-    hier_mailbox_leave(comm);
-    return code;
-}
-
 /*
  * Written to where it stays: to copy it would be to read again at once what has just been written in smaller pieces, which waits for all
  * stores before it, and those of the message before to the receiver's cache among them.
@@ -106,6 +22,93 @@ static inline void fill(hier_envelope *envelope, const char *call, const void *b
     envelope->mode = mode;
 }
 
+/* What a blocking call waits for, and its error. */
+static int finish(hier_message *message, weft_status *status) {
+    if (!hier_message_done(message))
+        hier_message_wait(message);
+    return hier_message_result(message, status);
+}
+
+static int start_send(hier_message *message) {
+    const hier_envelope *envelope = &message->envelope;
+    return envelope->mode == HIER_BUFFERED ? hier_buffered_send(message, envelope)
+                                           : hier_message_send(message, envelope);
+}
+
+int hier_message_restart(weft_request *request) {
+    hier_message *message = (hier_message *)request;
+    int code = WEFT_SUCCESS;
+    if (request->kind == HIER_RECEIVE)
+        hier_message_receive(message, &message->envelope);
+    else
+        code = start_send(message);
+    request->active = !code;
+    return code;
+}
+
+static int check(hier_envelope *envelope, bool receives) {
+    int code = hier_check_comm(envelope->comm, envelope->call);
+    return code ? code : hier_message_check(envelope, receives);
+}
+
+#define MESSAGE const void *buffer, size_t count, const weft_datatype *type, int dest, int tag, weft_comm *comm
+
+/*
+ * A standard send to a thread of the process is mostly done at once, and then needs no message, let alone a request. False: nothing was
+ * done, and an envelope goes the long way.
+ */
+static inline bool send_at_once(MESSAGE) {
+    size_t bytes;
+    if (!hier_message_is_plain(comm, buffer, count, type, dest, tag, false, &bytes))
+        return false;
+    const size_t *offsets = comm->layout->offsets + comm->node;
+    size_t thread = (size_t)dest - offsets[0];
+    return thread < offsets[1] - offsets[0] &&
+           intra_mail_send_short(comm->mailbox, &comm->team->mailboxes[thread], (int)thread, tag, buffer, bytes);
+}
+
+static int block_send(hier_message *message) {
+    message->base.kind = HIER_SEND;
+    int code = check(&message->envelope, false);
+    if (!code)
+        code = start_send(message);
+    return code ? code : finish(message, WEFT_STATUS_IGNORE);
+}
+
+/* A send that is done when it is started, like most, gives its request back for the one that stands for all of them. */
+static void lighten(hier_message *message, weft_request **request) {
+    bool light = message->base.kind == HIER_SEND && message->envelope.mode == HIER_STANDARD && message->base.comm->team;
+    weft_request *sent = light && message->over && !message->send.error ? hier_message_sent(message->base.comm) : NULL;
+    if (!sent)
+        return;
+    *request = sent;
+    hier_message_give(message);
+}
+
+/* A request of a message, started unless it is persistent. */
+static int begin(hier_message *message, bool receives, bool persistent, weft_request **request) {
+    weft_comm *comm = message->base.comm;
+    message->base.kind = receives ? HIER_RECEIVE : HIER_SEND;
+    message->base.persistent = persistent;
+    int code = hier_message_check(&message->envelope, receives);
+    if (!code && !request)
+        code = core_error(WEFT_ERR_ARG, "rank %d: %s: request is NULL", comm->rank, message->base.call);
+    if (!code)
+        hier_message_keep_type(message, message->envelope.type);
+    if (!code && !persistent)
+        code = hier_message_restart(&message->base);
+    if (!code) {
+        *request = &message->base;
+        if (!persistent)
+            lighten(message, request);
+        return WEFT_SUCCESS;
+    }
+    hier_mailbox_enter(comm);
+    hier_message_give(message);
+    hier_mailbox_leave(comm);
+    return code;
+}
+
 #define BEGIN(peer, mode, receives, persistent)                                                                        \
     int code = hier_check_comm(comm, __func__);                                                                        \
     hier_message *message = code ? NULL : hier_message_take(comm, __func__);                                           \
@@ -114,16 +117,21 @@ static inline void fill(hier_envelope *envelope, const char *call, const void *b
     fill(&message->envelope, __func__, buffer, count, type, peer, tag, comm, mode);                                    \
     return begin(message, receives, persistent, request)
 
-#define MESSAGE const void *buffer, size_t count, const weft_datatype *type, int dest, int tag, weft_comm *comm
-
 /* The three forms of a mode of sending. */
 #define SEND(blocking, nonblocking, persistent, mode)                                                                  \
     int weft_##blocking(MESSAGE) {                                                                                     \
-        hier_envelope envelope;                                                                                        \
-        fill(&envelope, __func__, buffer, count, type, dest, tag, comm, mode);                                         \
-        return block_send(&envelope);                                                                                  \
+        if ((mode) == HIER_STANDARD && send_at_once(buffer, count, type, dest, tag, comm))                             \
+            return WEFT_SUCCESS;                                                                                       \
+        hier_message message;                                                                                          \
+        fill(&message.envelope, __func__, buffer, count, type, dest, tag, comm, mode);                                 \
+        return block_send(&message);                                                                                   \
     }                                                                                                                  \
     int weft_##nonblocking(MESSAGE, weft_request **request) {                                                          \
+        if ((mode) == HIER_STANDARD && request && hier_comm_valid(comm) && comm->sent &&                               \
+            send_at_once(buffer, count, type, dest, tag, comm)) {                                                      \
+            *request = comm->sent;                                                                                     \
+            return WEFT_SUCCESS;                                                                                       \
+        }                                                                                                              \
         BEGIN(dest, mode, false, false);                                                                               \
     }                                                                                                                  \
     int weft_##persistent(MESSAGE, weft_request **request) {                                                           \
@@ -137,17 +145,36 @@ SEND(rsend, irsend, rsend_init, HIER_STANDARD)
 
 int weft_recv(void *buffer, size_t count, const weft_datatype *type, int source, int tag, weft_comm *comm,
               weft_status *status) {
+    hier_message message;
+    size_t bytes;
+    if (hier_message_is_plain(comm, buffer, count, type, source, tag, true, &bytes)) {
+        hier_message_fill(&message, comm, __func__, buffer, count, bytes, type, source, tag);
+        intra_mail_receive(comm->mailbox, &message.receive);
+        return finish(&message, status);
+    }
     hier_envelope envelope;
     fill(&envelope, __func__, buffer, count, type, source, tag, comm, HIER_STANDARD);
-    hier_message message;
     int code = check(&envelope, true);
-    if (!code)
-        code = hier_message_receive(&message, &envelope);
-    return code ? code : finish(&message, &envelope, status);
+    if (code)
+        return code;
+    hier_message_receive(&message, &envelope);
+    return finish(&message, status);
 }
 
 int weft_irecv(void *buffer, size_t count, const weft_datatype *type, int source, int tag, weft_comm *comm,
                weft_request **request) {
+    size_t bytes;
+    if (request && hier_message_is_plain(comm, buffer, count, type, source, tag, true, &bytes)) {
+        hier_message *message = hier_message_take(comm, __func__);
+        if (!message)
+            return WEFT_ERR_NOMEM;
+        hier_message_keep_type(message, type);
+        hier_message_fill(message, comm, __func__, buffer, count, bytes, type, source, tag);
+        intra_mail_receive(comm->mailbox, &message->receive);
+        message->base.active = true;
+        *request = &message->base;
+        return WEFT_SUCCESS;
+    }
     BEGIN(source, HIER_STANDARD, true, false);
 }
 
@@ -164,18 +191,19 @@ static int check_both(hier_envelope *send, hier_envelope *recv) {
 
 static int exchange(const hier_envelope *send, const hier_envelope *recv, weft_status *status) {
     hier_message sent, received;
-    (void)hier_message_receive(&received, recv);
-    int code = hier_message_send(&sent, send);
+    hier_message_receive(&received, recv);
+    sent.envelope = *send;
+    int code = hier_message_send(&sent, &sent.envelope);
     if (code) {
         hier_mailbox_enter(recv->comm);
         if (!received.over)
             intra_mail_cancel(recv->comm->mailbox, &received.receive);
         hier_mailbox_leave(recv->comm);
-        (void)finish(&received, recv, NULL);
+        (void)finish(&received, NULL);
         return code;
     }
-    int received_code = finish(&received, recv, status);
-    code = finish(&sent, send, NULL);
+    int received_code = finish(&received, status);
+    code = finish(&sent, NULL);
     return received_code ? received_code : code;
 }
 

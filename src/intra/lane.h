@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define INTRA_LANE_BYTES   ((size_t)32 << 10)
 #define INTRA_LANE_STEP    16
@@ -31,10 +32,10 @@ typedef struct intra_lane {
     /* The receiver writes, the sender reads: */
     alignas(128) _Atomic uint64_t taken; /* bytes, those skipped included */
     _Atomic uint64_t fetched;            /* messages that went by the list */
+    int32_t source; /* the sender's rank; set before the receiver knows the lane, and read by him with every message */
     /* The sender's own: */
     alignas(128) uint64_t sent, known_taken; /* bytes */
     uint64_t spilled, known_fetched;         /* messages that went by the list */
-    int32_t source;                          /* the sender's rank; set before the receiver knows the lane */
 } intra_lane;
 
 static inline uint64_t intra_lane_word(enum intra_lane_kind kind, size_t bytes, int32_t tag) {
@@ -65,6 +66,21 @@ static inline void *intra_lane_payload(intra_lane *lane, uint64_t place) {
 /** What a message of so many bytes takes. */
 static inline uint64_t intra_lane_room(size_t bytes) {
     return (sizeof(uint64_t) + bytes + INTRA_LANE_STEP - 1) / INTRA_LANE_STEP * INTRA_LANE_STEP;
+}
+
+/** intra_lane_has_room as far as the sender knows without a look at the receiver's side, and as the ring does not end before. */
+static inline bool intra_lane_is_open(const intra_lane *lane, size_t bytes) {
+    uint64_t room = intra_lane_room(bytes);
+    return room <= INTRA_LANE_BYTES - lane->sent % INTRA_LANE_BYTES &&
+           lane->sent + room + INTRA_LANE_STEP - lane->known_taken <= INTRA_LANE_BYTES;
+}
+
+/** memcpy, the fastest for a few bytes. */
+static inline void intra_copy(void *to, const void *from, size_t bytes) {
+    if (bytes == sizeof(uint64_t))
+        memcpy(to, from, sizeof(uint64_t));
+    else if (bytes)
+        memcpy(to, from, bytes);
 }
 
 /** Can the next message have `bytes` bytes? By the sender. Where the ring ends before, he goes to its beginning. */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Stands for a lane that cannot be had. */
-static intra_lane no_lane;
+/* Stands for a lane that cannot be had: intra_mail_send_short finds that something went by the list. */
+static intra_lane no_lane = {.spilled = 1};
 
 static intra_lane *make_lane(intra_mailbox *from, intra_mailbox *to) {
     intra_lane *lane = aligned_alloc(alignof(intra_lane), sizeof(*lane));

@@ -85,8 +85,11 @@ static void met(intra_receive *receive, int32_t source, int32_t tag, size_t byte
     receive->got_bytes = bytes > receive->bytes ? receive->bytes : bytes;
 }
 
-static void receive_copy(intra_mailbox *mailbox, intra_receive *receive, const void *payload) {
-    core_unpack(receive->buffer, payload, receive->type, receive->count, 0, receive->got_bytes);
+static inline void receive_copy(intra_mailbox *mailbox, intra_receive *receive, const void *payload) {
+    if (receive->type->contiguous)
+        intra_copy(receive->buffer, payload, receive->got_bytes);
+    else
+        core_unpack(receive->buffer, payload, receive->type, receive->count, 0, receive->got_bytes);
     complete(mailbox, receive);
 }
 
@@ -128,17 +131,13 @@ void intra_mail_serve(intra_mailbox *mailbox, intra_receive *receive, intra_parc
     intra_parcel_free(mailbox, parcel);
 }
 
-void intra_mail_receive(intra_mailbox *mailbox, intra_receive *receive) {
-    receive->done = receive->cancelled = false;
-    receive->error = WEFT_SUCCESS;
+bool intra_mail_receive_old(intra_mailbox *mailbox, intra_receive *receive) {
     intra_parcel *parcel = intra_mail_find(mailbox, receive->match.source, receive->match.tag);
-    receive->posted = !parcel;
-    if (!parcel) {
-        intra_matching_post(&mailbox->matching, &receive->match);
-        return;
-    }
+    if (!parcel)
+        return false;
     intra_mail_take(mailbox, parcel);
     intra_mail_serve(mailbox, receive, parcel);
+    return true;
 }
 
 static intra_receive *receive_of(intra_posted *posted) {
@@ -204,20 +203,27 @@ static bool keep(intra_mailbox *mailbox, const intra_lane *lane, uint64_t word, 
     return true;
 }
 
-/* A message of a lane: to its receive, or aside; false without memory. */
-static bool take_message(intra_mailbox *mailbox, const intra_lane *lane, uint64_t word, const void *payload) {
-    int32_t tag = intra_lane_tag_of(word);
+/* What is offered, or has no receive; false without memory. */
+static bool take_slowly(intra_mailbox *mailbox, const intra_lane *lane, uint64_t word, const void *payload,
+                        intra_receive *receive) {
     intra_send *offer = NULL;
     if (intra_lane_kind_of(word) == INTRA_LANE_OFFER)
         memcpy(&offer, payload, sizeof(offer));
-    intra_receive *receive = receive_of(intra_matching_arrive(&mailbox->matching, lane->source, tag));
     if (!receive)
         return keep(mailbox, lane, word, payload, offer);
-    met(receive, lane->source, tag, offer ? offer->bytes : intra_lane_bytes_of(word));
-    if (offer)
-        receive_offer(mailbox, receive, offer);
-    else
-        receive_copy(mailbox, receive, payload);
+    met(receive, lane->source, intra_lane_tag_of(word), offer->bytes);
+    receive_offer(mailbox, receive, offer);
+    return true;
+}
+
+/* A message of a lane: to its receive, or aside; false without memory. */
+static inline bool take_message(intra_mailbox *mailbox, const intra_lane *lane, uint64_t word, const void *payload) {
+    int32_t source = lane->source, tag = intra_lane_tag_of(word);
+    intra_receive *receive = receive_of(intra_matching_arrive(&mailbox->matching, source, tag));
+    if (!receive || intra_lane_kind_of(word) != INTRA_LANE_COPY)
+        return take_slowly(mailbox, lane, word, payload, receive);
+    met(receive, source, tag, intra_lane_bytes_of(word));
+    receive_copy(mailbox, receive, payload);
     return true;
 }
 
@@ -291,7 +297,7 @@ static void take_mail(intra_mailbox *mailbox, intra_mail *mail) {
         mailbox->completions++;
         break;
     case INTRA_RECEIVE_ENDED:
-        complete(mailbox, (intra_receive *)(void *)mail);
+        complete(mailbox, (intra_receive *)(void *)((char *)mail - offsetof(intra_receive, ended)));
         break;
     }
 }

@@ -69,7 +69,6 @@ static inline void *intra_parcel_payload(intra_parcel *parcel) {
 
 /** A receive. The caller's memory, which stays where it is until it is done. */
 typedef struct intra_receive {
-    intra_mail mail;    /* INTRA_RECEIVE_ENDED, of one whose bytes come from another process */
     intra_posted match; /* source and tag, or wildcards; set by the caller, as are the next */
     void *buffer;
     const weft_datatype *type;
@@ -79,8 +78,10 @@ typedef struct intra_receive {
     size_t got_bytes; /* at most `bytes` */
     int error;        /* WEFT_SUCCESS, WEFT_ERR_TRUNCATE, or the network's */
     bool posted, done, cancelled;
+    /* Of one that takes longer: */
     struct intra_send *from; /* being copied from … */
     struct intra_receive *next_copying;
+    intra_mail ended; /* its bytes come from another process */
 } intra_receive;
 
 /** A send that is not done at once. The caller's memory, which stays where it is until it is done. */
@@ -131,6 +132,18 @@ int intra_mailbox_init(intra_mailbox *mailbox, int32_t rank, int threads, core_w
 /** Frees what it holds, unreceived messages too. Nobody sends to it any more. The lanes from it belong to their receivers. */
 void intra_mailbox_free(intra_mailbox *mailbox);
 
+/** Wakes the owner, should it sleep. */
+static inline void intra_mail_ring(intra_mailbox *mailbox) {
+    if (!mailbox->waiting.may_sleep)
+        return;
+    /* Acquire: pairs with who set it, publishes the bell. */
+    intra_bell *bell = atomic_load_explicit(&mailbox->bell, memory_order_acquire);
+    core_flag_add(&bell->flag, 1, &mailbox->waiting);
+    /* Sequentially consistent, as is the sleeper's store before it looks at the flag: one of the two sees the other. */
+    if (atomic_load_explicit(&bell->elsewhere, memory_order_seq_cst))
+        bell->rouse(bell->argument);
+}
+
 /**
  * Sends to thread `thread` of the process, whose mailbox is `to`. True: done, the buffer is the caller's again. False: the send is
  * under way in *send until send->done. `bytes` is that of all elements. By the owner of `from`. Takes no memory that could
@@ -138,6 +151,24 @@ void intra_mailbox_free(intra_mailbox *mailbox);
  */
 bool intra_mail_send(intra_mailbox *from, intra_mailbox *to, int thread, int32_t tag, const void *buffer,
                      const weft_datatype *type, size_t count, size_t bytes, bool synchronous, intra_send *send);
+
+/**
+ * Sends what is short and has its place in the lane to that thread. True: done; false: nothing was done, and intra_mail_send finds a
+ * way. `bytes` in a row. By the owner of `from`.
+ */
+static inline bool intra_mail_send_short(intra_mailbox *from, intra_mailbox *to, int thread, int32_t tag,
+                                         const void *buffer, size_t bytes) {
+    intra_lane *lane = from->ways[thread];
+    /* Relaxed: a bound, not a promise. */
+    if (!lane || lane->spilled != lane->known_fetched || bytes > to->limits.eager_bytes || bytes > INTRA_LANE_LONGEST ||
+        !intra_lane_is_open(lane, bytes) ||
+        atomic_load_explicit(&to->parcel_bytes, memory_order_relaxed) > to->limits.unexpected_bytes)
+        return false;
+    intra_copy(intra_lane_payload(lane, lane->sent), buffer, bytes);
+    intra_lane_send(lane, INTRA_LANE_COPY, bytes, tag);
+    intra_mail_ring(to);
+    return true;
+}
 
 /** Sets what a send that is not done at once begins with. */
 static inline void intra_send_begin(intra_send *send) {
@@ -147,8 +178,17 @@ static inline void intra_send_begin(intra_send *send) {
     send->done = send->helps = false;
 }
 
+/** Serves a receive with a message that is there already; false: there is none. By the owner. */
+bool intra_mail_receive_old(intra_mailbox *mailbox, intra_receive *receive);
+
 /** Posts a receive, or serves it with a message that is there already. By the owner. */
-void intra_mail_receive(intra_mailbox *mailbox, intra_receive *receive);
+static inline void intra_mail_receive(intra_mailbox *mailbox, intra_receive *receive) {
+    receive->error = WEFT_SUCCESS;
+    receive->posted = true;
+    receive->done = receive->cancelled = false;
+    if (!mailbox->matching.unexpected_count || !intra_mail_receive_old(mailbox, receive))
+        intra_matching_post(&mailbox->matching, &receive->match);
+}
 
 /**
  * A message of another process has come, and the owner itself has it in hand: serves the receive that it meets. False: it meets none,
@@ -183,20 +223,8 @@ void intra_parcel_free(intra_mailbox *mailbox, intra_parcel *parcel);
 
 /** A receive of a message from another process has its bytes, or an error. By who got them; the owner learns it from its list. */
 static inline void intra_receive_ended(intra_mailbox *mailbox, intra_receive *receive) {
-    receive->mail.kind = INTRA_RECEIVE_ENDED;
-    intra_mail_push(mailbox, &receive->mail);
-}
-
-/** Wakes the owner, should it sleep. */
-static inline void intra_mail_ring(intra_mailbox *mailbox) {
-    if (!mailbox->waiting.may_sleep)
-        return;
-    /* Acquire: pairs with who set it, publishes the bell. */
-    intra_bell *bell = atomic_load_explicit(&mailbox->bell, memory_order_acquire);
-    core_flag_add(&bell->flag, 1, &mailbox->waiting);
-    /* Sequentially consistent, as is the sleeper's store before it looks at the flag: one of the two sees the other. */
-    if (atomic_load_explicit(&bell->elsewhere, memory_order_seq_cst))
-        bell->rouse(bell->argument);
+    receive->ended.kind = INTRA_RECEIVE_ENDED;
+    intra_mail_push(mailbox, &receive->ended);
 }
 
 #endif

@@ -65,23 +65,22 @@ static intra_match_link *table_find(const intra_match_table *table, int32_t sour
     return head;
 }
 
-/* Behind all items of its key. */
-static void table_append(intra_match_table *table, intra_match_link *link, int32_t source, int32_t tag) {
-    link->source = source;
-    link->tag = tag;
-    intra_match_link *head = table_find(table, source, tag);
+/* A ring of items of one key, behind all others of it; but for the first, their `up` is NULL. */
+static void table_append(intra_match_table *table, intra_match_link *ring, int32_t source, int32_t tag) {
+    intra_match_link *head = table_find(table, source, tag), *last = ring->previous;
     if (head) {
-        link->up = NULL;
-        link->next = head;
-        link->previous = head->previous;
-        head->previous->next = link;
-        head->previous = link;
+        ring->up = NULL;
+        ring->previous = head->previous;
+        head->previous->next = ring;
+        last->next = head;
+        head->previous = last;
         return;
     }
     if (table->heads > table->mask)
         table_grow(table);
-    link->next = link->previous = link;
-    put_head(&table->buckets[hash(source, tag) & table->mask], link);
+    ring->source = source;
+    ring->tag = tag;
+    put_head(&table->buckets[hash(source, tag) & table->mask], ring);
     table->heads++;
 }
 
@@ -95,6 +94,8 @@ static void table_remove(intra_match_table *table, intra_match_link *link) {
         return;
     intra_match_link *below = link->down;
     if (heir) { /* takes the head's place */
+        heir->source = link->source;
+        heir->tag = link->tag;
         heir->up = link->up;
         heir->down = below;
         if (below)
@@ -120,20 +121,24 @@ void intra_matching_free(intra_matching *matching) {
     table_free(&matching->unexpected);
 }
 
-/* Posted receives. The youngest is younger than all in the table. */
+/* Posted receives. Those of the run are younger than all in the table. */
 
-static intra_posted *posted_at(intra_match_link *link) {
-    return (intra_posted *)((char *)link - offsetof(intra_posted, link));
-}
-
-void intra_matching_post_youngest(intra_matching *matching) {
-    intra_posted *posted = matching->posted_youngest;
-    posted->order = ++matching->order;
-    matching->posted_of[class_of(posted->source, posted->tag)]++;
-    table_append(&matching->posted, &posted->link, posted->source, posted->tag);
+void intra_matching_post_run(intra_matching *matching) {
+    intra_posted *run = matching->run;
+    matching->run = NULL;
+    matching->posted_of[class_of(run->source, run->tag)] += matching->posted_count - matching->posted_in_table;
+    matching->posted_in_table = matching->posted_count;
+    table_append(&matching->posted, &run->link, run->source, run->tag);
 }
 
 void intra_matching_unpost_slow(intra_matching *matching, intra_posted *posted) {
+    matching->posted_count--;
+    if (matching->run && posted->order > matching->run->order) {
+        posted->link.previous->next = posted->link.next;
+        posted->link.next->previous = posted->link.previous;
+        return;
+    }
+    matching->posted_in_table--;
     matching->posted_of[class_of(posted->source, posted->tag)]--;
     table_remove(&matching->posted, &posted->link);
 }
@@ -145,12 +150,12 @@ intra_posted *intra_matching_arrive_slow(intra_matching *matching, int32_t sourc
             continue;
         intra_match_link *head = table_find(&matching->posted, class & INTRA_WILD_SOURCE ? WEFT_ANY_SOURCE : source,
                                             class & INTRA_WILD_TAG ? WEFT_ANY_TAG : tag);
-        if (head && (!oldest || posted_at(head)->order < oldest->order))
-            oldest = posted_at(head);
+        if (head && (!oldest || intra_posted_at(head)->order < oldest->order))
+            oldest = intra_posted_at(head);
     }
-    intra_posted *youngest = matching->posted_youngest;
-    if (!oldest && youngest && intra_matches(youngest->source, youngest->tag, source, tag))
-        oldest = youngest;
+    intra_posted *run = matching->run;
+    if (!oldest && run && intra_matches(run->source, run->tag, source, tag))
+        oldest = run;
     if (oldest)
         intra_matching_unpost(matching, oldest);
     return oldest;
@@ -159,8 +164,9 @@ intra_posted *intra_matching_arrive_slow(intra_matching *matching, int32_t sourc
 /* Unexpected messages. Those in the list stand under every class that is indexed; the youngest is in neither. */
 
 static void index_under(intra_matching *matching, intra_unexpected *unexpected, unsigned class) {
-    table_append(&matching->unexpected, &unexpected->links[class],
-                 class & INTRA_WILD_SOURCE ? WEFT_ANY_SOURCE : unexpected->source,
+    intra_match_link *link = &unexpected->links[class];
+    link->next = link->previous = link;
+    table_append(&matching->unexpected, link, class & INTRA_WILD_SOURCE ? WEFT_ANY_SOURCE : unexpected->source,
                  class & INTRA_WILD_TAG ? WEFT_ANY_TAG : unexpected->tag);
 }
 

@@ -15,8 +15,10 @@
  * exact key, and under those of each other class from the first look-up of that class on: programs without wildcards do
  * not pay for them. The key of both wildcards needs no table: it is the list of all.
  *
- * The youngest of each kind stands outside of the tables until another comes: who has one receive or message at a time hashes
- * nothing. Every call takes constant time, but for the first look-up of a class, which indexes what is there.
+ * The youngest receives of one key, the *run*, stand outside of the tables until one of another key is posted, and then move there
+ * as they are; the youngest message stands outside until another comes. So who has one message at a time hashes nothing, nor who
+ * posts any number of receives of one key. Every call takes constant time, but for the first look-up of a class, which indexes
+ * what is there.
  *
  * Items are the caller's memory and stay where they are while they are queued. Memory of its own: two pointers a key, at the
  * highest number of different keys so far. Where there is no memory to grow a table, chains get longer.
@@ -37,7 +39,7 @@ typedef struct intra_match_link {
     struct intra_match_link *next, *previous; /* the ring of the key */
     struct intra_match_link *down;            /* of a head: the next head of the bucket */
     struct intra_match_link **up;             /* of a head: what points to it; NULL: it is no head */
-    int32_t source, tag;
+    int32_t source, tag;                      /* of a head */
 } intra_match_link;
 
 /** A receive that waits. The caller sets source and tag; the rest belongs to the queue. */
@@ -64,8 +66,9 @@ typedef struct intra_match_table {
 /** Must not be moved or copied once initialised. */
 typedef struct intra_matching {
     size_t posted_count, unexpected_count; /* those outside of the tables included */
-    intra_posted *posted_youngest;         /* outside of the table; NULL when it was matched or taken back */
-    intra_unexpected *unexpected_youngest; /* likewise */
+    size_t posted_in_table;
+    intra_posted *run;                     /* the oldest of the run, a ring as in the table; NULL: it is empty */
+    intra_unexpected *unexpected_youngest; /* outside of the table; NULL when it was taken out */
     uint64_t order;                        /* of the receive that was posted last */
     size_t posted_of[INTRA_CLASSES];       /* how many in the table, by class */
     bool indexed[INTRA_CLASSES];           /* the classes that unexpected messages stand under; INTRA_EXACT always */
@@ -80,7 +83,7 @@ void intra_matching_init(intra_matching *matching);
 void intra_matching_free(intra_matching *matching);
 
 /** The slow parts of the calls below. */
-void intra_matching_post_youngest(intra_matching *matching);
+void intra_matching_post_run(intra_matching *matching);
 intra_posted *intra_matching_arrive_slow(intra_matching *matching, int32_t source, int32_t tag);
 void intra_matching_unpost_slow(intra_matching *matching, intra_posted *posted);
 void intra_matching_keep_youngest(intra_matching *matching);
@@ -92,31 +95,53 @@ static inline bool intra_matches(int32_t source, int32_t tag, int32_t from, int3
     return (source == from || source == WEFT_ANY_SOURCE) && (tag == with || tag == WEFT_ANY_TAG);
 }
 
+static inline intra_posted *intra_posted_at(intra_match_link *link) {
+    return (intra_posted *)((char *)link - offsetof(intra_posted, link));
+}
+
 /** Puts a receive behind all that are posted. That no unexpected message matches it is the caller's to know. */
 static inline void intra_matching_post(intra_matching *matching, intra_posted *posted) {
-    if (matching->posted_youngest)
-        intra_matching_post_youngest(matching);
-    matching->posted_youngest = posted;
+    intra_match_link *link = &posted->link;
+    /* One by one: compilers read both at once where they are compared at once, and wait for the two stores they come from. */
+    int32_t source = posted->source, tag = posted->tag;
+    if (matching->run && !(matching->run->source == source && matching->run->tag == tag))
+        intra_matching_post_run(matching);
+    intra_match_link *oldest = matching->run ? &matching->run->link : link;
+    intra_match_link *youngest = matching->run ? oldest->previous : link;
+    link->up = NULL;
+    link->next = oldest;
+    link->previous = youngest;
+    youngest->next = link;
+    oldest->previous = link;
+    if (oldest == link)
+        matching->run = posted;
+    posted->order = ++matching->order;
     matching->posted_count++;
+}
+
+/** Takes the oldest of the run out. */
+static inline intra_posted *intra_matching_next_of_run(intra_matching *matching) {
+    intra_posted *posted = matching->run;
+    intra_match_link *heir = posted->link.next, *youngest = posted->link.previous;
+    matching->run = heir != &posted->link ? intra_posted_at(heir) : NULL;
+    youngest->next = heir;
+    heir->previous = youngest;
+    matching->posted_count--;
+    return posted;
 }
 
 /** Takes out the oldest receive that a message of this source and tag (no wildcards) matches. NULL: there is none. */
 static inline intra_posted *intra_matching_arrive(intra_matching *matching, int32_t source, int32_t tag) {
-    intra_posted *youngest = matching->posted_youngest;
-    if (matching->posted_count > (youngest != NULL))
+    const intra_posted *run = matching->run;
+    if (matching->posted_in_table)
         return intra_matching_arrive_slow(matching, source, tag);
-    if (!youngest || !intra_matches(youngest->source, youngest->tag, source, tag))
-        return NULL;
-    matching->posted_youngest = NULL;
-    matching->posted_count = 0;
-    return youngest;
+    return run && intra_matches(run->source, run->tag, source, tag) ? intra_matching_next_of_run(matching) : NULL;
 }
 
 /** Takes back a receive that is posted. */
 static inline void intra_matching_unpost(intra_matching *matching, intra_posted *posted) {
-    matching->posted_count--;
-    if (matching->posted_youngest == posted)
-        matching->posted_youngest = NULL;
+    if (matching->run == posted)
+        (void)intra_matching_next_of_run(matching);
     else
         intra_matching_unpost_slow(matching, posted);
 }

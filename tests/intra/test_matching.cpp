@@ -338,3 +338,30 @@ TEST(Matching, ManyMessagesEveryLookUp) {
     }
     EXPECT_EQ(matching.unexpected_count, 0u);
 }
+
+// Receives of one key stand outside of the table; they are taken back from their middle while others are in it.
+TEST(Matching, ReceivesOfOneKeyAreTakenBackAnywhere) {
+    for (bool beside : {false, true})
+        for (int left_out = 0; left_out < 5; left_out++) {
+            Matching matching;
+            intra_posted other = item<intra_posted>(2, 8), last = item<intra_posted>(3, 9);
+            std::array<intra_posted, 5> run;
+            run.fill(item<intra_posted>(WEFT_ANY_SOURCE, 4));
+            if (beside)
+                intra_matching_post(&matching, &other);
+            for (intra_posted &one : run)
+                intra_matching_post(&matching, &one);
+            intra_matching_unpost(&matching, &run[size_t(left_out)]);
+            if (left_out % 2) // and then what is left of them moves into the table
+                intra_matching_post(&matching, &last);
+            for (int i = 0; i < 5; i++) {
+                if (i != left_out) {
+                    EXPECT_EQ(intra_matching_arrive(&matching, 7, 4), &run[size_t(i)]) << left_out;
+                }
+            }
+            EXPECT_EQ(intra_matching_arrive(&matching, 7, 4), nullptr);
+            EXPECT_EQ(intra_matching_arrive(&matching, 2, 8), beside ? &other : nullptr);
+            EXPECT_EQ(intra_matching_arrive(&matching, 3, 9), left_out % 2 ? &last : nullptr);
+            EXPECT_EQ(matching.posted_count, 0u);
+        }
+}
