@@ -120,8 +120,7 @@ static bool may_drive(const hier_wait *wait) {
 static bool drive(const hier_wait *wait, bool once, bool *moved) {
     hier_world *world = wait->world;
     bool done = wait->funnel && wait->look(wait->argument);
-    /* Where cores are short, who is waited for needs this one. */
-    int rounds = wait->waiting->may_sleep ? 1 : HIER_LOOKS_IN_FUNNEL;
+    int rounds = hier_looks_in_funnel(wait->waiting);
     atomic_store_explicit(&world->channel.driver, wait->agent ? &wait->agent->bell : NULL, memory_order_relaxed);
     for (int round = 0; round < rounds && !done; round++) {
         if (hier_progress(world) || (wait->agent && hier_agent_progress(wait->agent))) {

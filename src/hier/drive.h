@@ -11,8 +11,13 @@
 #include <hier/comm.h>
 #include <poll.h>
 
-/** Who holds the funnel looks so often before letting others try; each look takes some tens of nanoseconds. */
-#define HIER_LOOKS_IN_FUNNEL 16
+/**
+ * Who holds the funnel looks so often before letting others try; each look takes some tens of nanoseconds. Where cores are short,
+ * who is waited for needs this one.
+ */
+static inline int hier_looks_in_funnel(const core_waiting *waiting) {
+    return waiting->hot ? 16 : 1;
+}
 
 /** Makes a handle one of the calling thread's, or takes it from them. WEFT_ERR_NOMEM. */
 int hier_agent_join(weft_comm *comm);

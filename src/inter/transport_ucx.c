@@ -7,6 +7,7 @@
  */
 #include <core/error.h>
 #include <inter/transport_ucx_private.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,7 +178,8 @@ static void wait_for(inter_ucx *self, ucs_status_ptr_t request) {
     if (!request || UCS_PTR_IS_ERR(request))
         return;
     while (ucp_request_check_status(request) == UCS_INPROGRESS)
-        ucp_worker_progress(self->worker);
+        if (!ucp_worker_progress(self->worker))
+            sched_yield(); /* the other end may need this core */
     ucp_request_free(request);
 }
 

@@ -95,7 +95,7 @@ TEST_F(Config, EveryWord) {
 
 TEST_F(Config, WordsAreExact) {
     for (const char *name : {"WEFT_THREAD_LEVEL", "WEFT_WAIT", "WEFT_BOOTSTRAP", "WEFT_LINES"})
-        for (const char *bad : {"", " ", "Auto", "auto ", " auto", "autox", "1", "multiple"}) {
+        for (const char *bad : {"", " ", "Auto", "auto ", " auto", "autox", "1", "multiples"}) {
             EXPECT_EQ(load_with(name, bad), WEFT_ERR_CONFIG) << name << "=" << bad;
             EXPECT_TRUE(error_has(std::string(name) + " is \"" + bad + "\"; expected one of: ")) << weft_last_error();
         }
@@ -215,7 +215,8 @@ TEST_F(Config, OptionsOutOfRange) {
     weft_options options = {};
     options.thread_level = static_cast<weft_thread_level>(4);
     EXPECT_EQ(load(&options), WEFT_ERR_ARG);
-    EXPECT_TRUE(error_has("WEFT_THREAD_LEVEL is 4; expected one of: funneled, serialized, multiple")) << weft_last_error();
+    EXPECT_TRUE(error_has("WEFT_THREAD_LEVEL is 4; expected one of: funneled, serialized, multiple"))
+        << weft_last_error();
     options = {};
     options.wait_policy = static_cast<weft_wait_policy>(5);
     EXPECT_EQ(load(&options), WEFT_ERR_ARG);

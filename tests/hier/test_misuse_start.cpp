@@ -70,7 +70,7 @@ TEST_F(Start, UnknownVariable) {
 }
 
 TEST_F(Start, VariableOutOfRange) {
-    const std::multimap<const char *, const char *> wrong = {{"WEFT_THREAD_LEVEL", "multiple"},
+    const std::multimap<const char *, const char *> wrong = {{"WEFT_THREAD_LEVEL", "single"},
                                                              {"WEFT_THREAD_LEVEL", ""},
                                                              {"WEFT_WAIT", "Spin"},
                                                              {"WEFT_WAIT", "spin "},
