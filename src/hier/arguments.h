@@ -30,7 +30,7 @@ typedef struct hier_arguments {
     bool strided;
     struct hier_staging *staging; /* once staged: what the buffers above belong to */
     size_t bytes;                 /* what one rank contributes (a block, a vector), as all ranks know it; else 0 */
-    size_t own_bytes;             /* gatherv, scatterv: of the rank's own block */
+    size_t own_bytes;             /* gatherv, scatterv, allgatherv: of the rank's own block */
 } hier_arguments;
 
 /** What every collective has, set to nothing; the fields that a collective does not have stay unset and are not read. */

@@ -6,12 +6,29 @@
 #include <hier/staging.h>
 
 static hier_collective *const thread_collectives[INTER_COLLECTIVES] = {
-    [INTER_BARRIER] = hier_thread_barrier,     [INTER_BCAST] = hier_thread_bcast,
-    [INTER_REDUCE] = hier_thread_reduce,       [INTER_ALLREDUCE] = hier_thread_allreduce,
-    [INTER_GATHER] = hier_thread_gather,       [INTER_SCATTER] = hier_thread_scatter,
-    [INTER_ALLGATHER] = hier_thread_allgather, [INTER_ALLTOALL] = hier_thread_alltoall,
+    [INTER_BARRIER] = hier_thread_barrier,
+    [INTER_BCAST] = hier_thread_bcast,
+    [INTER_REDUCE] = hier_thread_reduce,
+    [INTER_ALLREDUCE] = hier_thread_allreduce,
+    [INTER_GATHER] = hier_thread_gather,
+    [INTER_SCATTER] = hier_thread_scatter,
+    [INTER_ALLGATHER] = hier_thread_allgather,
+    [INTER_ALLTOALL] = hier_thread_alltoall,
     [INTER_ALLTOALLV] = hier_thread_alltoallv,
+    [INTER_ALLTOALLW] = hier_thread_alltoallv,
+    [INTER_GATHERV] = hier_thread_gatherv,
+    [INTER_SCATTERV] = hier_thread_scatterv,
+    [INTER_ALLGATHERV] = hier_thread_allgatherv,
+    [INTER_SCAN] = hier_thread_scan,
+    [INTER_EXSCAN] = hier_thread_scan,
+    [INTER_REDUCE_SCATTER] = hier_thread_reduce_scatter,
+    [INTER_REDUCE_SCATTER_BLOCK] = hier_thread_reduce_scatter,
 };
+
+/* Those with a count for each rank: a rank does not know whether there is nothing to move. */
+#define COUNTED                                                                                                        \
+    (INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV) | INTER_BIT(INTER_ALLGATHERV) | INTER_BIT(INTER_ALLTOALLV) | \
+     INTER_BIT(INTER_ALLTOALLW))
 
 static int unsupported(const weft_comm *comm, const char *call) {
     return core_error(WEFT_ERR_UNSUPPORTED,
@@ -31,10 +48,8 @@ static int block(weft_comm *comm, hier_arguments *arguments) {
         return code;
     if (!comm->team)
         return hier_process_collective(comm, arguments);
-    if (!thread_collectives[arguments->collective])
-        return unsupported(comm, arguments->call);
     /* Nothing to move: the ranks still meet, lest one that calls something else waits for ever. */
-    bool empty = !arguments->bytes && arguments->collective != INTER_ALLTOALLV;
+    bool empty = !arguments->bytes && !inter_is(arguments->collective, COUNTED);
     hier_collective *run = thread_collectives[empty ? INTER_BARRIER : arguments->collective];
     return arguments->strided ? hier_thread_staged(comm, arguments, run) : run(comm, arguments);
 }

@@ -119,7 +119,7 @@ static enum core_idle drive(void *argument, bool tired) {
             moved = true;
         }
     }
-    int looks = slot->started == call->meeting.sequence ? HIER_LOOKS_IN_FUNNEL : 1;
+    int looks = slot->started == call->meeting.sequence ? hier_looks_in_funnel(&call->meeting.team->waiting) : 1;
     while (!moved && looks--)
         moved = hier_progress(world);
     /* Who started it sleeps on the network, or the leader, should that thread have left. */

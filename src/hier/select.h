@@ -52,17 +52,23 @@ int hier_selector_init(hier_selector *selector, const char *text);
 hier_choice hier_select_fixed(const hier_selector *selector, enum inter_collective collective, hier_choice choice,
                               size_t bytes, bool commutative);
 
-/**
- * The first rule that fits, after the overrides. `bytes`: what one rank contributes. A fixed algorithm that cannot serve
- * (inline for more than fits, one that loses rank order for an operation that needs it) gives way to the rules.
- */
-static inline hier_choice hier_select(const hier_selector *selector, enum inter_collective collective, int nodes,
-                                      size_t bytes, bool commutative) {
+/** The first rule that fits. `bytes`: what one rank contributes. */
+static inline hier_choice hier_select_rule(const hier_selector *selector, enum inter_collective collective, int nodes,
+                                           size_t bytes, bool commutative) {
     const hier_rule *rule = selector->rules[collective];
     while (nodes > rule->max_nodes || bytes > rule->max_bytes ||
            (!commutative && selector->process[rule - hier_rules].commutes))
         rule++;
-    hier_choice choice = {&selector->process[rule - hier_rules], rule->thread};
+    return (hier_choice){&selector->process[rule - hier_rules], rule->thread};
+}
+
+/**
+ * The first rule that fits, after the overrides. A fixed algorithm that cannot serve (inline for more than fits, one that loses
+ * rank order for an operation that needs it) gives way to the rules.
+ */
+static inline hier_choice hier_select(const hier_selector *selector, enum inter_collective collective, int nodes,
+                                      size_t bytes, bool commutative) {
+    hier_choice choice = hier_select_rule(selector, collective, nodes, bytes, commutative);
     return selector->overridden ? hier_select_fixed(selector, collective, choice, bytes, commutative) : choice;
 }
 

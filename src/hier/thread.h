@@ -13,7 +13,8 @@
 typedef int hier_collective(weft_comm *comm, const hier_arguments *arguments);
 
 hier_collective hier_thread_barrier, hier_thread_bcast, hier_thread_reduce, hier_thread_allreduce, hier_thread_gather,
-    hier_thread_scatter, hier_thread_allgather, hier_thread_alltoall, hier_thread_alltoallv;
+    hier_thread_gatherv, hier_thread_scatter, hier_thread_scatterv, hier_thread_allgather, hier_thread_allgatherv,
+    hier_thread_alltoall, hier_thread_alltoallv, hier_thread_scan, hier_thread_reduce_scatter;
 
 /** The collectives of a process communicator. */
 hier_collective hier_process_collective;

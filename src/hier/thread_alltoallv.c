@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * alltoallv: nb1FT/flags.
+ * alltoallv, alltoallw: nb1FT/flags.
  *
- * As alltoall, with counts. Every thread shows its arrays of counts; the leader adds up how much goes between each pair of
- * nodes, and each thread finds its own places in the messages from the counts of the threads before it:
+ * As alltoall, with counts, and for alltoallw a type for each of them. Every thread shows its arrays of counts; the leader
+ * adds up how much goes between each pair of nodes, and each thread finds its own places in the messages from the counts of
+ * the threads before it:
  *
  *     message n → m:   [thread 0 of n: for thread 0 of m, for thread 1 of m, …] [thread 1 of n: …] …     packed
  */
@@ -19,11 +20,16 @@ typedef struct plan {
 } plan;
 
 static size_t sent_to(const intra_offer *offer, size_t rank) {
-    return offer->send_counts[rank] * offer->send_size;
+    return offer->send_counts[rank] * (offer->send_types ? offer->send_types[rank]->size_bytes : offer->send_size);
 }
 
 static size_t received_from(const intra_offer *offer, size_t rank) {
-    return offer->recv_counts[rank] * offer->recv_size;
+    return offer->recv_counts[rank] * (offer->recv_types ? offer->recv_types[rank]->size_bytes : offer->recv_size);
+}
+
+/* With a type for each, displacements are in bytes. */
+static ptrdiff_t displ_bytes(ptrdiff_t displ, const weft_datatype *const *types, size_t size) {
+    return types ? displ : displ * (ptrdiff_t)size;
 }
 
 /* What a thread of this node sends to all ranks of another. */
@@ -92,12 +98,11 @@ static int start(hier_call *call) {
 }
 
 static char *send_block(const intra_offer *offer, size_t rank) {
-    return (char *)(uintptr_t)offer->send + offer->send_displs[rank] * (ptrdiff_t)offer->send_size;
+    return (char *)(uintptr_t)offer->send + displ_bytes(offer->send_displs[rank], offer->send_types, offer->send_size);
 }
 
-static char *recv_block(const hier_call *call, size_t rank) {
-    const hier_arguments *arguments = call->arguments;
-    return (char *)arguments->recv + arguments->recv_displs[rank] * (ptrdiff_t)arguments->recv_type->size_bytes;
+static char *recv_block(const hier_arguments *arguments, const intra_offer *offer, size_t rank) {
+    return (char *)arguments->recv + displ_bytes(arguments->recv_displs[rank], offer->recv_types, offer->recv_size);
 }
 
 /* From the threads of this node, straight; not all from the same one at once. */
@@ -111,11 +116,10 @@ static void copy_local(hier_call *call) {
         size_t bytes = received_from(mine, source);
         if (sent_to(from, self) == bytes) {
             if (bytes)
-                memcpy(recv_block(call, source), send_block(from, self), bytes);
+                memcpy(recv_block(call->arguments, mine, source), send_block(from, self), bytes);
         } else if (!call->error) {
-            call->error =
-                core_error(WEFT_ERR_MISMATCH, "rank %zu: weft_alltoallv: rank %zu sends %zu bytes, %zu are expected",
-                           self, source, sent_to(from, self), bytes);
+            call->error = core_error(WEFT_ERR_MISMATCH, "rank %zu: %s: rank %zu sends %zu bytes, %zu are expected",
+                                     self, call->arguments->call, source, sent_to(from, self), bytes);
         }
     }
 }
@@ -140,6 +144,7 @@ static void pack(hier_call *call) {
 
 static void unpack(hier_call *call) {
     const hier_layout *layout = call->comm->layout;
+    const intra_offer *mine = &call->meeting.own->payload.offer;
     for (int node = 0; node < layout->nodes; node++) {
         if (node == call->comm->node)
             continue;
@@ -148,7 +153,7 @@ static void unpack(hier_call *call) {
             for (int thread = 0; thread < hier_threads(call); thread++) {
                 size_t bytes = received_from(intra_offer_of(&call->meeting, thread), rank);
                 if (thread == call->comm->thread && bytes)
-                    memcpy(recv_block(call, rank), place, bytes);
+                    memcpy(recv_block(call->arguments, mine, rank), place, bytes);
                 place += bytes;
             }
         }
@@ -162,8 +167,8 @@ static void between_nodes(hier_call *call) {
     }
     hier_await(call, 0, HIER_PLANNED);
     if (!plan_of(call)) {
-        call->error = core_error(WEFT_ERR_NOMEM, "rank %d: weft_alltoallv: no memory for the messages of a node",
-                                 call->comm->rank);
+        call->error = core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for the messages of a node", call->comm->rank,
+                                 call->arguments->call);
         return;
     }
     pack(call);
@@ -187,49 +192,57 @@ static void exchange(hier_call *call, intra_offer offer) {
 
 /* In place, the others read what is being overwritten: the blocks are copied together first. Gives what is to be freed. */
 static int copy_blocks(const weft_comm *comm, const hier_arguments *arguments, intra_offer *offer, void **copy) {
-    size_t ranks = (size_t)comm->size, size = arguments->recv_type->size_bytes, elements = 0;
+    size_t ranks = (size_t)comm->size, bytes = 0;
+    ptrdiff_t next = 0;
     for (size_t rank = 0; rank < ranks; rank++)
-        elements += arguments->recv_counts[rank];
-    *copy = malloc(ranks * sizeof(ptrdiff_t) + elements * size);
+        bytes += received_from(offer, rank);
+    *copy = malloc(ranks * sizeof(ptrdiff_t) + bytes);
     if (!*copy)
-        return core_error(WEFT_ERR_NOMEM, "rank %d: weft_alltoallv: no memory for %zu bytes in place", comm->rank,
-                          elements * size);
+        return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for %zu bytes in place", comm->rank, arguments->call,
+                          bytes);
     ptrdiff_t *displs = *copy;
-    char *blocks = (char *)(displs + ranks);
-    elements = 0;
-    for (size_t rank = 0; rank < ranks; rank++) {
-        displs[rank] = (ptrdiff_t)elements;
-        if (arguments->recv_counts[rank])
-            memcpy(blocks + elements * size, (char *)arguments->recv + arguments->recv_displs[rank] * (ptrdiff_t)size,
-                   arguments->recv_counts[rank] * size);
-        elements += arguments->recv_counts[rank];
-    }
-    offer->send = blocks;
-    offer->send_displs = displs;
+    offer->send = displs + ranks;
     offer->send_counts = arguments->recv_counts;
-    offer->send_size = size;
+    offer->send_displs = displs;
+    offer->send_size = offer->recv_size;
+    offer->send_types = offer->recv_types;
+    for (size_t rank = 0; rank < ranks; rank++) {
+        size_t block = received_from(offer, rank);
+        displs[rank] = next;
+        if (block)
+            memcpy(send_block(offer, rank), recv_block(arguments, offer, rank), block);
+        next += (ptrdiff_t)(offer->send_types ? block : arguments->recv_counts[rank]);
+    }
     return WEFT_SUCCESS;
+}
+
+/* Of both collectives; what a rank does not give stays unset, and is not read. */
+static intra_offer offer_of(const hier_arguments *arguments) {
+    bool types = arguments->collective == INTER_ALLTOALLW;
+    intra_offer offer = {.recv_counts = arguments->recv_counts,
+                         .recv_types = types ? arguments->recv_types : NULL,
+                         .recv_size = types ? 0 : arguments->recv_type->size_bytes};
+    if (arguments->in_place)
+        return offer;
+    offer.send = arguments->send;
+    offer.send_counts = arguments->send_counts;
+    offer.send_displs = arguments->send_displs;
+    offer.send_types = types ? arguments->send_types : NULL;
+    offer.send_size = types ? 0 : arguments->send_type->size_bytes;
+    return offer;
 }
 
 int hier_thread_alltoallv(weft_comm *comm, const hier_arguments *arguments) {
     void *copy = NULL;
-    intra_offer offer = {.send = arguments->send,
-                         .send_counts = arguments->send_counts,
-                         .send_displs = arguments->send_displs,
-                         .recv_counts = arguments->recv_counts,
-                         .recv_size = arguments->recv_type->size_bytes};
-    if (arguments->in_place) {
-        int code = copy_blocks(comm, arguments, &offer, &copy);
-        if (code)
-            return code;
-    } else {
-        offer.send_size = arguments->send_type->size_bytes;
-    }
+    intra_offer offer = offer_of(arguments);
+    int code = arguments->in_place ? copy_blocks(comm, arguments, &offer, &copy) : WEFT_SUCCESS;
+    if (code)
+        return code;
     hier_call call;
     hier_begin(&call, comm, arguments);
     exchange(&call, offer);
     /* The plan is the leader's, and everybody is done with it: the network part is, and all have left. */
-    int code = hier_end(&call);
+    code = hier_end(&call);
     if (comm->thread == 0 && !hier_single_node(&call))
         free(call.meeting.own->payload.offer.shared);
     free(copy);

@@ -26,14 +26,14 @@ static const char *operand(const intra_meeting *meeting, intra_operands operands
 }
 
 /*
- * One piece: from the last operand down, so that a user's function `inout = in op inout` is called as it stands, with
+ * One piece, of the first `threads` operands: from the last operand down, so that a user's function `inout = in op inout` is called as it stands, with
  * the sum so far in a scratch piece. The first operand comes last and meets the sum straight in `out`; so `out` may be
  * any operand.
  */
-static int combine_piece(const intra_meeting *meeting, intra_operands operands, const weft_op *op,
+static int combine_piece(const intra_meeting *meeting, int threads, intra_operands operands, const weft_op *op,
                          const weft_datatype *type, intra_slice piece, void *out, void *scratch) {
     size_t at = piece.begin * type->size_bytes;
-    int last = meeting->team->threads - 1;
+    int last = threads - 1;
     const void *sum = operand(meeting, operands, last) + at;
     for (int thread = last - 1; thread >= 0; thread--) {
         void *next = thread ? scratch : out;
@@ -55,7 +55,7 @@ static void spread(const intra_meeting *meeting, intra_slice piece, size_t size,
 }
 
 /* `most` elements at a time, for which `scratch` has room. */
-static int combine_pieces(const intra_meeting *meeting, intra_operands operands, const weft_op *op,
+static int combine_pieces(const intra_meeting *meeting, int threads, intra_operands operands, const weft_op *op,
                           const weft_datatype *type, intra_slice slice, void *out, bool for_all, size_t most,
                           void *scratch) {
     size_t size = type->size_bytes;
@@ -63,7 +63,7 @@ static int combine_pieces(const intra_meeting *meeting, intra_operands operands,
         size_t count = slice.count - done < most ? slice.count - done : most;
         intra_slice piece = {slice.begin + done, count};
         char *place = (char *)out + done * size;
-        int code = combine_piece(meeting, operands, op, type, piece, place, scratch);
+        int code = combine_piece(meeting, threads, operands, op, type, piece, place, scratch);
         if (code)
             return code;
         if (for_all)
@@ -72,32 +72,37 @@ static int combine_pieces(const intra_meeting *meeting, intra_operands operands,
     return WEFT_SUCCESS;
 }
 
-static int combine(const intra_meeting *meeting, intra_operands operands, const weft_op *op, const weft_datatype *type,
-                   intra_slice slice, void *out, bool for_all) {
+static int combine(const intra_meeting *meeting, int threads, intra_operands operands, const weft_op *op,
+                   const weft_datatype *type, intra_slice slice, void *out, bool for_all) {
     alignas(64) unsigned char scratch[PIECE_BYTES];
     size_t size = type->size_bytes;
     if (size == 0 || slice.count == 0)
         return WEFT_SUCCESS;
     /* Up to two operands need no scratch: one pass over all, unless it should still be in the cache afterwards. */
-    if (!for_all && meeting->team->threads <= 2)
-        return combine_pieces(meeting, operands, op, type, slice, out, false, slice.count, NULL);
+    if (!for_all && threads <= 2)
+        return combine_pieces(meeting, threads, operands, op, type, slice, out, false, slice.count, NULL);
     if (size <= PIECE_BYTES)
-        return combine_pieces(meeting, operands, op, type, slice, out, for_all, PIECE_BYTES / size, scratch);
+        return combine_pieces(meeting, threads, operands, op, type, slice, out, for_all, PIECE_BYTES / size, scratch);
     void *element = malloc(size);
     if (!element)
         return WEFT_ERR_NOMEM;
-    int code = combine_pieces(meeting, operands, op, type, slice, out, for_all, 1, element);
+    int code = combine_pieces(meeting, threads, operands, op, type, slice, out, for_all, 1, element);
     free(element);
     return code;
 }
 
 int intra_combine(const intra_meeting *meeting, intra_operands operands, const weft_op *op, const weft_datatype *type,
                   intra_slice slice, void *out) {
-    return combine(meeting, operands, op, type, slice, out, false);
+    return combine(meeting, meeting->team->threads, operands, op, type, slice, out, false);
+}
+
+int intra_combine_first(const intra_meeting *meeting, int threads, intra_operands operands, const weft_op *op,
+                        const weft_datatype *type, intra_slice slice, void *out) {
+    return combine(meeting, threads, operands, op, type, slice, out, false);
 }
 
 int intra_combine_for_all(const intra_meeting *meeting, const void *own, void *recv, const weft_op *op,
                           const weft_datatype *type, intra_slice slice) {
     char *out = (char *)recv + slice.begin * type->size_bytes;
-    return combine(meeting, (intra_operands){false, own}, op, type, slice, out, true);
+    return combine(meeting, meeting->team->threads, (intra_operands){false, own}, op, type, slice, out, true);
 }

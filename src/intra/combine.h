@@ -33,6 +33,10 @@ intra_slice intra_slice_of(size_t count, size_t element_bytes, int index, int pa
 int intra_combine(const intra_meeting *meeting, intra_operands operands, const weft_op *op, const weft_datatype *type,
                   intra_slice slice, void *out);
 
+/** As intra_combine() with the operands of the first `threads` threads only, at least one; `out` as there. */
+int intra_combine_first(const intra_meeting *meeting, int threads, intra_operands operands, const weft_op *op,
+                        const weft_datatype *type, intra_slice slice, void *out);
+
 /**
  * Combines a slice of the offered operands, and puts the result into every thread's offered recv; own, recv: the caller's.
  * Returns as intra_combine().

@@ -32,8 +32,9 @@ typedef struct intra_offer {
     void *recv;
     const size_t *send_counts, *recv_counts;
     const ptrdiff_t *send_displs;
-    size_t send_size, recv_size; /* bytes of an element */
-    void *shared;                /* memory of this thread's that all of the node work in */
+    size_t send_size, recv_size;                                       /* bytes of an element */
+    const struct weft_datatype *const *send_types, *const *recv_types; /* of the counts' elements, one each, or NULL */
+    void *shared; /* memory of this thread's that all of the node work in */
 } intra_offer;
 
 typedef struct intra_cell {

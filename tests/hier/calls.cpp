@@ -82,20 +82,65 @@ void compare(const char *what, const Call &call, int rank, int code, const Words
                   << std::hex << got[at] << ", expected " << expected[at];
 }
 
+using Types = std::vector<const weft_datatype *>;
+
+// The same blocks for alltoallw: displacements in bytes, and every other block counted in bytes.
+Types in_bytes(std::vector<size_t> *counts, std::vector<ptrdiff_t> *displs, int turn) {
+    Types types(counts->size(), WEFT_UINT64_T);
+    for (size_t i = 0; i < types.size(); i++) {
+        (*displs)[i] *= 8;
+        if ((i + size_t(turn)) % 2) {
+            types[i] = WEFT_BYTE;
+            (*counts)[i] *= 8;
+        }
+    }
+    return types;
+}
+
 // Whoever still reads it now reads rubbish, which somebody's comparison or ThreadSanitizer notices.
 void overwrite(Words &words) {
     std::fill(words.begin(), words.end(), junk);
+}
+void overwrite(Types *types) {
+    std::fill(types->begin(), types->end(), nullptr);
 }
 
 // Blocks are sent as words or as bytes; it is the same to the receiver.
 struct Sent {
     const weft_datatype *type;
     size_t count;
-    explicit Sent(const Call &call)
-        : type(call.id % 2 ? WEFT_BYTE : WEFT_UINT64_T), count(call.id % 2 ? call.words * 8 : call.words) {}
+    explicit Sent(const Call &call) : Sent(call, call.words) {}
+    Sent(const Call &call, size_t words)
+        : type(call.id % 2 ? WEFT_BYTE : WEFT_UINT64_T), count(call.id % 2 ? words * 8 : words) {}
+};
+
+// Blocks of different size, some of them empty: one behind the other, or with a word between, or the last one first.
+struct Blocks {
+    std::vector<size_t> counts;
+    std::vector<ptrdiff_t> displs;
+    size_t words = 0;
+    Blocks(const Call &call, int ranks, uint64_t order) : counts(size_t(ranks)), displs(size_t(ranks)) {
+        for (size_t i = 0; i < counts.size(); i++) {
+            size_t rank = order % 3 == 2 ? counts.size() - 1 - i : i;
+            counts[rank] = words_of_block(call, int(rank));
+            displs[rank] = counts[rank] ? ptrdiff_t(words) : PTRDIFF_MAX / 64;
+            words += counts[rank] + (order % 3 == 1);
+        }
+    }
+    void set(Words *whole, int rank, const Words &block) const {
+        if (!block.empty())
+            std::copy(block.begin(), block.end(), whole->begin() + displs[size_t(rank)]);
+    }
+    void let_go() {
+        std::fill(counts.begin(), counts.end(), size_t(1) << 40);
+    }
 };
 
 } // namespace
+
+size_t words_of_block(const Call &call, int rank) {
+    return call.words * ((size_t(rank) * 3 + 1 + call.id / 3) % 4);
+}
 
 std::ostream &operator<<(std::ostream &out, const Call &call) {
     return out << inter_collective_name(call.kind) << " of " << call.words << " words, root " << call.root
@@ -132,7 +177,25 @@ bool Caller::perform(const Call &call) {
         alltoall(call);
         break;
     case INTER_ALLTOALLV:
+    case INTER_ALLTOALLW:
         alltoallv(call);
+        break;
+    case INTER_GATHERV:
+        gatherv(call);
+        break;
+    case INTER_SCATTERV:
+        scatterv(call);
+        break;
+    case INTER_ALLGATHERV:
+        allgatherv(call);
+        break;
+    case INTER_SCAN:
+    case INTER_EXSCAN:
+        scan(call);
+        break;
+    case INTER_REDUCE_SCATTER:
+    case INTER_REDUCE_SCATTER_BLOCK:
+        reduce_scatter(call);
         break;
     default:
         ADD_FAILURE() << call << ": not of thread communicators";
@@ -171,6 +234,48 @@ void Caller::allreduce(const Call &call) {
                               op_of(call), comm_);
     compare("recv", call, rank_, code, recv, reduced(call, ranks_));
     compare("send", call, rank_, code, send, operand(call, rank_));
+    overwrite(send), overwrite(recv);
+}
+
+// Rank 0 receives nothing in an exscan.
+void Caller::scan(const Call &call) {
+    bool exclusive = call.kind == INTER_EXSCAN;
+    int operands = rank_ + !exclusive;
+    Words send = operand(call, rank_), recv = call.in_place ? send : Words(call.words, junk);
+    Words expected = operands ? reduced(call, operands) : recv;
+    const void *from = call.in_place ? WEFT_IN_PLACE : send.data();
+    int code = exclusive ? weft_exscan(from, recv.data(), call.words, WEFT_UINT64_T, op_of(call), comm_)
+                         : weft_scan(from, recv.data(), call.words, WEFT_UINT64_T, op_of(call), comm_);
+    compare("recv", call, rank_, code, recv, expected);
+    compare("send", call, rank_, code, send, operand(call, rank_));
+    overwrite(send), overwrite(recv);
+}
+
+// Equal blocks, or some that are empty and the last with the rest.
+void Caller::reduce_scatter(const Call &call) {
+    size_t ranks = size_t(ranks_), self = size_t(rank_), left = call.words;
+    bool equal = call.kind == INTER_REDUCE_SCATTER_BLOCK;
+    Call whole = call;
+    if (equal)
+        left = whole.words = (call.words + ranks - 1) / ranks * ranks;
+    std::vector<size_t> counts(ranks, left / ranks), begins(ranks);
+    for (size_t rank = 0; rank < ranks; rank++) {
+        begins[rank] = whole.words - left;
+        if (!equal)
+            counts[rank] =
+                rank + 1 == ranks ? left : std::min(left, mix(call.id + rank) % 3 * (call.words / ranks + 1));
+        left -= counts[rank];
+    }
+    Words send = operand(whole, rank_), recv = call.in_place ? send : Words(counts[self], junk);
+    Words all = reduced(whole, ranks_), expected = recv;
+    auto begin = all.begin() + ptrdiff_t(begins[self]);
+    std::copy(begin, begin + ptrdiff_t(counts[self]), expected.begin());
+    const void *from = call.in_place ? WEFT_IN_PLACE : send.data();
+    int code = equal ? weft_reduce_scatter_block(from, recv.data(), counts[0], WEFT_UINT64_T, op_of(call), comm_)
+                     : weft_reduce_scatter(from, recv.data(), counts.data(), WEFT_UINT64_T, op_of(call), comm_);
+    recv.resize(counts[self]), expected.resize(counts[self]); // in place the rest is anything
+    compare("recv", call, rank_, code, recv, expected);
+    compare("send", call, rank_, code, send, operand(whole, rank_));
     overwrite(send), overwrite(recv);
 }
 
@@ -223,6 +328,57 @@ void Caller::alltoall(const Call &call) {
     overwrite(send), overwrite(recv);
 }
 
+void Caller::gatherv(const Call &call) {
+    bool root = rank_ == call.root, in_place = root && call.in_place;
+    Words send = contents(call, rank_, 0, words_of_block(call, rank_));
+    Sent sent(call, send.size());
+    Blocks blocks(call, root ? ranks_ : 0, call.id);
+    Words recv(blocks.words, junk), expected = recv;
+    for (int rank = 0; root && rank < ranks_; rank++)
+        blocks.set(&expected, rank, contents(call, rank, 0, words_of_block(call, rank)));
+    if (in_place)
+        blocks.set(&recv, rank_, send);
+    int code = weft_gatherv(in_place ? WEFT_IN_PLACE : send.data(), sent.count, sent.type, recv.data(),
+                            blocks.counts.data(), blocks.displs.data(), WEFT_UINT64_T, call.root, comm_);
+    compare("recv", call, rank_, code, recv, expected);
+    overwrite(send), overwrite(recv);
+    blocks.let_go();
+}
+
+void Caller::scatterv(const Call &call) {
+    bool root = rank_ == call.root, in_place = root && call.in_place;
+    Words expected = contents(call, call.root, rank_, words_of_block(call, rank_)), recv(expected.size(), junk);
+    Sent received(call, recv.size());
+    Blocks blocks(call, root ? ranks_ : 0, call.id);
+    Words send(blocks.words, junk);
+    for (int rank = 0; root && rank < ranks_; rank++)
+        blocks.set(&send, rank, contents(call, call.root, rank, words_of_block(call, rank)));
+    Words sent_words = send;
+    int code = weft_scatterv(send.data(), blocks.counts.data(), blocks.displs.data(), WEFT_UINT64_T,
+                             in_place ? WEFT_IN_PLACE : recv.data(), received.count, received.type, call.root, comm_);
+    compare("recv", call, rank_, code, recv, in_place ? Words(recv.size(), junk) : expected);
+    compare("send", call, rank_, code, send, sent_words);
+    overwrite(send);
+    blocks.let_go();
+}
+
+// Every rank has the blocks elsewhere.
+void Caller::allgatherv(const Call &call) {
+    Words send = contents(call, rank_, 0, words_of_block(call, rank_));
+    Sent sent(call, send.size());
+    Blocks blocks(call, ranks_, call.id + uint64_t(rank_));
+    Words recv(blocks.words, junk), expected = recv;
+    for (int rank = 0; rank < ranks_; rank++)
+        blocks.set(&expected, rank, contents(call, rank, 0, words_of_block(call, rank)));
+    if (call.in_place)
+        blocks.set(&recv, rank_, send);
+    int code = weft_allgatherv(call.in_place ? WEFT_IN_PLACE : send.data(), sent.count, sent.type, recv.data(),
+                               blocks.counts.data(), blocks.displs.data(), WEFT_UINT64_T, comm_);
+    compare("recv", call, rank_, code, recv, expected);
+    overwrite(send), overwrite(recv);
+    blocks.let_go();
+}
+
 // Some blocks are empty. Send blocks lie in falling order, receive blocks in rising order with a word between them.
 void Caller::alltoallv(const Call &call) {
     size_t ranks = size_t(ranks_), send_words = 0, recv_words = 0;
@@ -249,9 +405,20 @@ void Caller::alltoallv(const Call &call) {
         if (call.in_place)
             std::copy(out.begin(), out.end(), recv.begin() + recv_displs[size_t(peer)]);
     }
-    int code = weft_alltoallv(call.in_place ? WEFT_IN_PLACE : send.data(), call.in_place ? nullptr : send_counts.data(),
+    const void *from = call.in_place ? WEFT_IN_PLACE : send.data();
+    int code;
+    if (call.kind == INTER_ALLTOALLW) {
+        Types send_types = in_bytes(&send_counts, &send_displs, rank_);
+        Types recv_types = in_bytes(&recv_counts, &recv_displs, rank_ / 2);
+        code = weft_alltoallw(from, call.in_place ? nullptr : send_counts.data(),
+                              call.in_place ? nullptr : send_displs.data(), call.in_place ? nullptr : send_types.data(),
+                              recv.data(), recv_counts.data(), recv_displs.data(), recv_types.data(), comm_);
+        overwrite(&send_types), overwrite(&recv_types);
+    } else {
+        code = weft_alltoallv(from, call.in_place ? nullptr : send_counts.data(),
                               call.in_place ? nullptr : send_displs.data(), WEFT_UINT64_T, recv.data(),
                               recv_counts.data(), recv_displs.data(), WEFT_UINT64_T, comm_);
+    }
     compare("recv", call, rank_, code, recv, expected);
     overwrite(send);
     std::fill(send_counts.begin(), send_counts.end(), size_t(1) << 40);

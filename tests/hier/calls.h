@@ -13,18 +13,35 @@ extern "C" {
 }
 
 // What thread communicators have so far.
-inline constexpr inter_collective thread_collectives[] = {INTER_BARRIER,   INTER_BCAST,    INTER_REDUCE,
-                                                          INTER_ALLREDUCE, INTER_GATHER,   INTER_SCATTER,
-                                                          INTER_ALLGATHER, INTER_ALLTOALL, INTER_ALLTOALLV};
+inline constexpr inter_collective thread_collectives[] = {INTER_BARRIER,
+                                                          INTER_BCAST,
+                                                          INTER_REDUCE,
+                                                          INTER_ALLREDUCE,
+                                                          INTER_GATHER,
+                                                          INTER_SCATTER,
+                                                          INTER_ALLGATHER,
+                                                          INTER_ALLTOALL,
+                                                          INTER_ALLTOALLV,
+                                                          INTER_GATHERV,
+                                                          INTER_SCATTERV,
+                                                          INTER_ALLGATHERV,
+                                                          INTER_ALLTOALLW,
+                                                          INTER_SCAN,
+                                                          INTER_EXSCAN,
+                                                          INTER_REDUCE_SCATTER,
+                                                          INTER_REDUCE_SCATTER_BLOCK};
 
 // One call, alike for all ranks.
 struct Call {
     inter_collective kind;
-    size_t words; // of one rank's contribution; of the unit of alltoallv
+    size_t words; // of one rank's contribution; of the unit of those with counts
     int root;
     bool in_place;
     uint64_t id; // makes the contents different from those of other calls
 };
+
+// Of gatherv, scatterv and allgatherv: the words of a rank's block.
+size_t words_of_block(const Call &call, int rank);
 
 std::ostream &operator<<(std::ostream &out, const Call &call);
 
@@ -42,11 +59,16 @@ class Caller {
     void bcast(const Call &call);
     void reduce(const Call &call);
     void allreduce(const Call &call);
+    void scan(const Call &call);
+    void reduce_scatter(const Call &call);
     void gather(const Call &call);
     void scatter(const Call &call);
     void allgather(const Call &call);
     void alltoall(const Call &call);
-    void alltoallv(const Call &call);
+    void alltoallv(const Call &call); // and alltoallw
+    void gatherv(const Call &call);
+    void scatterv(const Call &call);
+    void allgatherv(const Call &call);
 
     weft_comm *comm_;
     int rank_, ranks_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// alltoallv with uneven and zero counts, gaps, blocks in any order and displacements below zero. The whole receive buffer is
+// alltoallv and alltoallw with uneven and zero counts, gaps, blocks in any order and displacements below zero. The whole receive buffer is
 // compared, gaps included.
 #include "oracle_job.h"
 
@@ -15,6 +15,7 @@ struct setting {
     const weft_datatype *send_type, *recv_type;
     size_t send_ratio, recv_ratio; // elements a unit
     bool in_place;
+    bool many; // alltoallw: the blocks' types differ, and they begin at odd bytes
 
     size_t unit_bytes() const {
         return recv_ratio * weft_datatype_size(recv_type);
@@ -30,8 +31,9 @@ struct setting {
         return job::hash(seed, (uint64_t)from, (uint64_t)to, 7);
     }
     std::string text() const {
-        return "alltoallv of up to " + std::to_string(most) + " x " + std::to_string(recv_ratio) + " " +
-               weft_datatype_name(recv_type) + (in_place ? ", in place" : "") + ", seed " + std::to_string(seed);
+        return std::string(many ? "alltoallw" : "alltoallv") + " of up to " + std::to_string(most) + " x " +
+               std::to_string(recv_ratio) + " " + weft_datatype_name(recv_type) + (in_place ? ", in place" : "") +
+               ", seed " + std::to_string(seed);
     }
 };
 
@@ -40,14 +42,16 @@ struct side {
     std::vector<size_t> counts;
     std::vector<ptrdiff_t> displs;
     std::vector<size_t> offsets; // bytes in the buffer
+    std::vector<const weft_datatype *> types;
     size_t bytes = 0, base = 0;
 
     side(const setting &s, const std::vector<size_t> &units, size_t ratio, int rank, bool send)
-        : counts(units.size()), displs(units.size()), offsets(units.size()) {
+        : counts(units.size()), displs(units.size()), offsets(units.size()),
+          types(units.size(), send ? s.send_type : s.recv_type) {
         size_t size = units.size(), unit = s.unit_bytes();
         for (size_t i = 0; i < size; i++) {
             size_t block = send ? (i + (size_t)rank) % size : size - 1 - i; // where in the buffer which block lies
-            bytes += unit * (job::hash(s.seed, i, (uint64_t)rank, send) % 3);
+            bytes += unit * (job::hash(s.seed, i, (uint64_t)rank, send) % 3) + s.many;
             offsets[block] = bytes;
             bytes += unit * units[block];
             if (i == size / 2)
@@ -56,12 +60,28 @@ struct side {
         for (size_t block = 0; block < size; block++) {
             counts[block] = units[block] * ratio;
             auto distance = (ptrdiff_t)offsets[block] - (ptrdiff_t)base;
-            displs[block] = distance / (ptrdiff_t)unit * (ptrdiff_t)ratio;
+            displs[block] = s.many ? distance : distance / (ptrdiff_t)unit * (ptrdiff_t)ratio;
+            if (s.many && (block + (size_t)rank + send) % 2) {
+                types[block] = WEFT_BYTE;
+                counts[block] = units[block] * unit;
+            }
             if (!units[block])
                 displs[block] = PTRDIFF_MAX / 64; // of an empty block it means nothing
         }
     }
 };
+
+int call(weft_comm *comm, const setting &s, const void *send, const side &out, void *recv, const side &in) {
+    if (s.many)
+        return s.in_place ? weft_alltoallw(WEFT_IN_PLACE, nullptr, nullptr, nullptr, recv, in.counts.data(),
+                                           in.displs.data(), in.types.data(), comm)
+                          : weft_alltoallw(send, out.counts.data(), out.displs.data(), out.types.data(), recv,
+                                           in.counts.data(), in.displs.data(), in.types.data(), comm);
+    return s.in_place ? weft_alltoallv(WEFT_IN_PLACE, nullptr, nullptr, nullptr, recv, in.counts.data(),
+                                       in.displs.data(), s.recv_type, comm)
+                      : weft_alltoallv(send, out.counts.data(), out.displs.data(), s.send_type, recv, in.counts.data(),
+                                       in.displs.data(), s.recv_type, comm);
+}
 
 void exchange(weft_comm *comm, const setting &s) {
     int rank = weft_rank(comm), size = weft_size(comm);
@@ -80,39 +100,46 @@ void exchange(weft_comm *comm, const setting &s) {
         job::fill(expected.data() + in.offsets[other], s.unit_bytes() * from_units[other], s.pattern((int)other, rank));
     }
     std::vector<unsigned char> before(send.data(), send.data() + send.size());
-    int code = s.in_place
-                   ? weft_alltoallv(WEFT_IN_PLACE, nullptr, nullptr, nullptr, recv.data() + in.base, in.counts.data(),
-                                    in.displs.data(), s.recv_type, comm)
-                   : weft_alltoallv(send.data() + out.base, out.counts.data(), out.displs.data(), s.send_type,
-                                    recv.data() + in.base, in.counts.data(), in.displs.data(), s.recv_type, comm);
-    job::ok(code, comm, s.text());
+    job::ok(call(comm, s, send.data() + out.base, out, recv.data() + in.base, in), comm, s.text());
     job::check(std::equal(expected.begin(), expected.end(), recv.data()), comm, s.text());
     job::check(recv.intact(), comm, s.text() + ": bytes around the receive buffer");
     job::check(send.intact() && std::equal(before.begin(), before.end(), send.data()), comm,
                s.text() + ": the send buffer changed");
 }
 
-void sweep(weft_comm *comm, size_t most, int rounds) {
+void sweep(weft_comm *comm, size_t most, int rounds, bool many) {
     for (int round = 0; round < rounds; round++)
         for (bool in_place : {false, true}) {
             uint64_t seed = job::hash(most, (uint64_t)round);
-            exchange(comm, {seed, most, WEFT_BYTE, WEFT_BYTE, 1, 1, in_place});
-            exchange(comm, {seed + 1, most, WEFT_INT, WEFT_INT64_T, 2, 1, in_place});
-            exchange(comm, {seed + 2, most, WEFT_C_DOUBLE_COMPLEX, WEFT_BYTE, 1, 16, in_place});
-            exchange(comm, {seed + 3, most, WEFT_LONG_DOUBLE_INT, WEFT_2INT, 1, 4, in_place});
+            exchange(comm, {seed, most, WEFT_BYTE, WEFT_BYTE, 1, 1, in_place, many});
+            exchange(comm, {seed + 1, most, WEFT_INT, WEFT_INT64_T, 2, 1, in_place, many});
+            exchange(comm, {seed + 2, most, WEFT_C_DOUBLE_COMPLEX, WEFT_BYTE, 1, 16, in_place, many});
+            exchange(comm, {seed + 3, most, WEFT_LONG_DOUBLE_INT, WEFT_2INT, 1, 4, in_place, many});
         }
 }
 
 TEST(Alltoallv, FewElements) {
-    job::on_both([](weft_comm *comm) { sweep(comm, 3, 10); });
+    job::on_both([](weft_comm *comm) { sweep(comm, 3, 10, false); });
 }
 
 TEST(Alltoallv, Hundreds) {
-    job::on_both([](weft_comm *comm) { sweep(comm, 300, 4); });
+    job::on_both([](weft_comm *comm) { sweep(comm, 300, 4, false); });
 }
 
 TEST(Alltoallv, Thousands) {
-    job::on_both([](weft_comm *comm) { sweep(comm, 5000, 1); });
+    job::on_both([](weft_comm *comm) { sweep(comm, 5000, 1, false); });
+}
+
+TEST(Alltoallw, FewElements) {
+    job::on_both([](weft_comm *comm) { sweep(comm, 3, 10, true); });
+}
+
+TEST(Alltoallw, Hundreds) {
+    job::on_both([](weft_comm *comm) { sweep(comm, 300, 4, true); });
+}
+
+TEST(Alltoallw, Thousands) {
+    job::on_both([](weft_comm *comm) { sweep(comm, 5000, 1, true); });
 }
 
 TEST(Alltoallv, NothingAtAll) {

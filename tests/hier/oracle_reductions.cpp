@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// reduce and allreduce against a left fold over the ranks, element by element.
+// Reductions against a left fold over the ranks, element by element.
 #include "oracle_operands.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace {
@@ -100,6 +101,74 @@ void reduce(weft_comm *comm, const reduction<T> &r, const std::vector<T> &expect
     job::check(send.intact() && std::equal(before.begin(), before.end(), send.data()), comm, text + ": send changed");
 }
 
+// `expected`: of this rank. Rank 0 receives nothing in an exscan: it has none then.
+template <class T>
+void scan(weft_comm *comm, const reduction<T> &r, const std::vector<T> &expected, size_t count, bool exclusive,
+          bool in_place) {
+    size_t bytes = count * sizeof(T);
+    int rank = weft_rank(comm);
+    job::buffer send(bytes, alignof(T)), recv(bytes, alignof(T));
+    std::string text = r.text(exclusive ? "exscan" : "scan", count, in_place);
+    put_operands(r, rank, count, in_place ? recv.data() : send.data());
+    std::vector<unsigned char> before(send.data(), send.data() + bytes), received(recv.data(), recv.data() + bytes);
+    const void *from = in_place ? WEFT_IN_PLACE : count ? send.data() : nullptr;
+    void *to = count && (in_place || rank || !exclusive) ? recv.data() : nullptr;
+    job::ok(exclusive ? weft_exscan(from, to, count, r.type, r.op, comm)
+                      : weft_scan(from, to, count, r.type, r.op, comm),
+            comm, text);
+    compare(comm, expected, recv, text);
+    if (exclusive && rank == 0)
+        job::check(std::equal(received.begin(), received.end(), recv.data()), comm, text + ": rank 0 received");
+    job::check(send.intact() && std::equal(before.begin(), before.end(), send.data()), comm, text + ": send changed");
+}
+
+template <class T> void scans(weft_comm *comm, const reduction<T> &r, size_t count, bool in_place) {
+    int rank = weft_rank(comm);
+    scan(comm, r, r.expected(rank + 1, count), count, false, in_place);
+    scan(comm, r, rank ? r.expected(rank, count) : std::vector<T>(), count, true, in_place);
+}
+
+// How reduce_scatter cuts `count` elements: blocks that differ, some of them empty; or the last rank gets all.
+std::vector<size_t> cut(size_t count, size_t ranks, bool all_to_last) {
+    std::vector<size_t> counts(ranks, 0);
+    size_t left = count;
+    for (size_t rank = 0; !all_to_last && rank + 1 < ranks; rank++) {
+        counts[rank] = std::min(left, rank % 3 * (count / (ranks + 1)) + rank % 2);
+        left -= counts[rank];
+    }
+    counts[ranks - 1] = left;
+    return counts;
+}
+
+template <class T>
+void reduce_scatter(weft_comm *comm, const reduction<T> &r, const std::vector<T> &all,
+                    const std::vector<size_t> &counts, bool equal, bool in_place) {
+    size_t self = (size_t)weft_rank(comm), begin = 0, bytes = all.size() * sizeof(T), own = counts[self];
+    for (size_t rank = 0; rank < self; rank++)
+        begin += counts[rank];
+    job::buffer send(bytes, alignof(T)), recv(in_place ? bytes : own * sizeof(T), alignof(T));
+    std::string text = r.text(equal ? "reduce_scatter_block" : "reduce_scatter", all.size(), in_place);
+    put_operands(r, (int)self, all.size(), in_place ? recv.data() : send.data());
+    std::vector<unsigned char> before(send.data(), send.data() + bytes);
+    const void *from = in_place ? WEFT_IN_PLACE : !all.empty() ? send.data() : nullptr;
+    void *to = recv.size() ? recv.data() : nullptr;
+    job::ok(equal ? weft_reduce_scatter_block(from, to, own, r.type, r.op, comm)
+                  : weft_reduce_scatter(from, to, counts.data(), r.type, r.op, comm),
+            comm, text);
+    auto first = all.begin() + (ptrdiff_t)begin;
+    compare(comm, std::vector<T>(first, first + (ptrdiff_t)own), recv, text);
+    job::check(send.intact() && std::equal(before.begin(), before.end(), send.data()), comm, text + ": send changed");
+}
+
+template <class T> void reduce_scatters(weft_comm *comm, const reduction<T> &r, size_t count, bool in_place) {
+    size_t ranks = (size_t)weft_size(comm), block = (count + ranks - 1) / ranks;
+    auto all = r.expected(weft_size(comm), count);
+    for (bool all_to_last : {false, true})
+        reduce_scatter(comm, r, all, cut(count, ranks, all_to_last), false, in_place);
+    all = r.expected(weft_size(comm), block * ranks);
+    reduce_scatter(comm, r, all, std::vector<size_t>(ranks, block), true, in_place);
+}
+
 // Every count, in place and not, and each rank as root.
 template <class T> void all_counts(weft_comm *comm, const reduction<T> &r) {
     size_t inlined = 1024 / sizeof(T);
@@ -108,6 +177,8 @@ template <class T> void all_counts(weft_comm *comm, const reduction<T> &r) {
         auto expected = r.expected(weft_size(comm), count);
         for (bool in_place : {false, true}) {
             allreduce(comm, r, expected, in_place);
+            scans(comm, r, count, in_place);
+            reduce_scatters(comm, r, count, in_place);
             for (int root = 0; root < weft_size(comm); root++)
                 reduce(comm, r, expected, root, in_place);
         }
@@ -118,6 +189,8 @@ template <class T> void one_count(weft_comm *comm, const reduction<T> &r, size_t
     auto expected = r.expected(weft_size(comm), count);
     allreduce(comm, r, expected, turn % 2 != 0);
     reduce(comm, r, expected, turn % weft_size(comm), turn / 2 % 2 != 0);
+    scans(comm, r, count, turn % 2 != 0);
+    reduce_scatters(comm, r, count, turn % 2 != 0);
 }
 
 extern "C" {

@@ -254,13 +254,13 @@ TEST(StagedReductions, Processes) {
 }
 
 TEST(StagedReductions, Threads) {
-    job::on_team([](weft_comm *comm) { run_all(comm, Form::blocking, allreduce, 40); });
+    job::on_team([](weft_comm *comm) { run_all(comm, Form::blocking, reduce_scatter_block, 30); });
 }
 
 TEST(StagedReductions, ElementsLongerThanAPiece) {
     for (Form form : forms)
         run_large(weft_process_comm(), form, reduce_scatter_block);
-    job::on_team([](weft_comm *comm) { run_large(comm, Form::blocking, allreduce); });
+    job::on_team([](weft_comm *comm) { run_large(comm, Form::blocking, reduce_scatter_block); });
 }
 
 // Nothing in an element: nothing is done, and nobody waits.

@@ -25,6 +25,21 @@ struct one_call {
 
 const size_t many = 4000; // ints: more than travel inside a cell
 
+// For every rank two ints; the displacements suit alltoallw, where they are in bytes, too.
+struct two_each {
+    size_t counts[11];
+    ptrdiff_t displs[11];
+    const weft_datatype *types[11];
+    two_each() {
+        for (ptrdiff_t rank = 0; rank < 11; rank++) {
+            counts[rank] = 2;
+            displs[rank] = 8 * rank;
+            types[rank] = WEFT_INT;
+        }
+    }
+};
+const two_each blocks;
+
 const one_call calls[] = {
     {"barrier", true, [](weft_comm *c, int *, int *) { return weft_barrier(c); }},
     {"bcast root 0", false, [](weft_comm *c, int *, int *b) { return weft_bcast(b, 2, WEFT_INT, 0, c); }},
@@ -57,14 +72,41 @@ const one_call calls[] = {
     {"alltoall", true, [](weft_comm *c, int *a, int *b) { return weft_alltoall(a, 2, WEFT_INT, b, 2, WEFT_INT, c); }},
     {"alltoallv", true,
      [](weft_comm *c, int *a, int *b) {
-         size_t counts[11];
-         ptrdiff_t displs[11];
-         for (ptrdiff_t rank = 0; rank < 11; rank++) {
-             counts[rank] = 2;
-             displs[rank] = 2 * rank;
-         }
-         return weft_alltoallv(a, counts, displs, WEFT_INT, b, counts, displs, WEFT_INT, c);
+         return weft_alltoallv(a, blocks.counts, blocks.displs, WEFT_INT, b, blocks.counts, blocks.displs, WEFT_INT, c);
      }},
+    {"gatherv root 0", false,
+     [](weft_comm *c, int *a, int *b) {
+         return weft_gatherv(a, 2, WEFT_INT, b, blocks.counts, blocks.displs, WEFT_INT, 0, c);
+     }},
+    {"gatherv root 1", false,
+     [](weft_comm *c, int *a, int *b) {
+         return weft_gatherv(a, 2, WEFT_INT, b, blocks.counts, blocks.displs, WEFT_INT, 1, c);
+     }},
+    {"scatterv root 0", false,
+     [](weft_comm *c, int *a, int *b) {
+         return weft_scatterv(a, blocks.counts, blocks.displs, WEFT_INT, b, 2, WEFT_INT, 0, c);
+     }},
+    {"scatterv root 1", false,
+     [](weft_comm *c, int *a, int *b) {
+         return weft_scatterv(a, blocks.counts, blocks.displs, WEFT_INT, b, 2, WEFT_INT, 1, c);
+     }},
+    {"allgatherv", true,
+     [](weft_comm *c, int *a, int *b) {
+         return weft_allgatherv(a, 2, WEFT_INT, b, blocks.counts, blocks.displs, WEFT_INT, c);
+     }},
+    {"alltoallw", true,
+     [](weft_comm *c, int *a, int *b) {
+         return weft_alltoallw(a, blocks.counts, blocks.displs, blocks.types, b, blocks.counts, blocks.displs,
+                               blocks.types, c);
+     }},
+    {"scan", false, [](weft_comm *c, int *a, int *b) { return weft_scan(a, b, 2, WEFT_INT, WEFT_SUM, c); }},
+    {"scan long", true, [](weft_comm *c, int *a, int *b) { return weft_scan(a, b, many, WEFT_INT, WEFT_SUM, c); }},
+    {"exscan", false, [](weft_comm *c, int *a, int *b) { return weft_exscan(a, b, 2, WEFT_INT, WEFT_SUM, c); }},
+    {"exscan long", true, [](weft_comm *c, int *a, int *b) { return weft_exscan(a, b, many, WEFT_INT, WEFT_SUM, c); }},
+    {"reduce_scatter", true,
+     [](weft_comm *c, int *a, int *b) { return weft_reduce_scatter(a, b, blocks.counts, WEFT_INT, WEFT_SUM, c); }},
+    {"reduce_scatter_block long", true,
+     [](weft_comm *c, int *a, int *b) { return weft_reduce_scatter_block(a, b, 600, WEFT_INT, WEFT_SUM, c); }},
     {"nothing", true, [](weft_comm *c, int *, int *) { return weft_bcast(nullptr, 0, WEFT_INT, 0, c); }},
 };
 
@@ -125,9 +167,11 @@ TEST_P(Mismatch, EveryPair) {
     EXPECT_OK(weft_finalize());
 }
 
-INSTANTIATE_TEST_SUITE_P(Algorithms, Mismatch,
-                         ::testing::Values("", "barrier=/counter,bcast=/counter,reduce=/counter,allreduce=/counter",
-                                           "bcast=/flags,reduce=/slices,allreduce=/slices"));
+INSTANTIATE_TEST_SUITE_P(
+    Algorithms, Mismatch,
+    ::testing::Values(
+        "", "barrier=/counter,bcast=/counter,reduce=/counter,allreduce=/counter",
+        "bcast=/flags,reduce=/slices,allreduce=/slices,scan=/slices,exscan=/slices,reduce_scatter=/slices"));
 
 // More threads than look at each other's flags directly.
 TEST(MismatchOfMany, EveryPair) {
@@ -135,6 +179,62 @@ TEST(MismatchOfMany, EveryPair) {
     ASSERT_EQ(WEFT_SUCCESS, weft_init(nullptr)) << weft_last_error();
     for (size_t i = 0; i < std::size(calls); i++)
         meet(11, 1 + (int)i % 10, calls[i], calls[(i * 7 + 3) % std::size(calls)], true);
+    EXPECT_OK(weft_finalize());
+}
+
+// The calls belong together, but the last thread has one int more than the root expects from it, or means to give it.
+int with_one_more(weft_comm *comm, bool gathers, int root) {
+    std::vector<int> mine(64, 1), all(512, 1);
+    size_t count = weft_rank(comm) == weft_size(comm) - 1 ? 3 : 2;
+    if (gathers)
+        return weft_gatherv(mine.data(), count, WEFT_INT, all.data(), blocks.counts, blocks.displs, WEFT_INT, root,
+                            comm);
+    return weft_scatterv(all.data(), blocks.counts, blocks.displs, WEFT_INT, mine.data(), count, WEFT_INT, root, comm);
+}
+
+TEST(MismatchOfCounts, IsNoticed) {
+    ASSERT_EQ(WEFT_SUCCESS, weft_init(nullptr)) << weft_last_error();
+    for (bool gathers : {true, false})
+        for (int root : {0, 1}) {
+            weft_team *team = nullptr;
+            EXPECT_OK(weft_team_create(weft_process_comm(), 3, &team));
+            auto run = [&](int thread) {
+                weft_comm *comm = nullptr;
+                EXPECT_OK(weft_team_enter(team, thread, &comm));
+                int code = with_one_more(comm, gathers, root);
+                bool notices = thread == 2 || (gathers && thread == root); // who receives, and who is wrong
+                EXPECT_EQ(code, notices ? WEFT_ERR_MISMATCH : WEFT_SUCCESS) << "thread " << thread;
+                if (notices)
+                    misuse::expect_sentence({"rank 2", " 8 ", " 12 "}, "one int more");
+                EXPECT_OK(weft_team_leave(&comm));
+            };
+            std::thread one(run, 1), two(run, 2);
+            run(0);
+            one.join(), two.join();
+            EXPECT_OK(weft_team_free(&team));
+        }
+    EXPECT_OK(weft_finalize());
+}
+
+// All vectors are as long, but the last thread counts the blocks in another way.
+TEST(MismatchOfCounts, OfAReduceScatter) {
+    ASSERT_EQ(WEFT_SUCCESS, weft_init(nullptr)) << weft_last_error();
+    weft_team *team = nullptr;
+    EXPECT_OK(weft_team_create(weft_process_comm(), 3, &team));
+    auto run = [&](int thread) {
+        weft_comm *comm = nullptr;
+        EXPECT_OK(weft_team_enter(team, thread, &comm));
+        std::vector<int> send(2400, 1), recv(1000);
+        size_t counts[] = {800, 800, 800};
+        if (thread == 2)
+            counts[1] = 600, counts[2] = 1000;
+        EXPECT_EQ(weft_reduce_scatter(send.data(), recv.data(), counts, WEFT_INT, WEFT_SUM, comm), WEFT_ERR_MISMATCH);
+        EXPECT_OK(weft_team_leave(&comm));
+    };
+    std::thread one(run, 1), two(run, 2);
+    run(0);
+    one.join(), two.join();
+    EXPECT_OK(weft_team_free(&team));
     EXPECT_OK(weft_finalize());
 }
 

@@ -69,6 +69,16 @@ TEST_F(Selector, EveryRuleNamesAlgorithmsThatExist) {
     }
 }
 
+// Of gatherv and scatterv a node that is not the root's knows its own bytes only.
+TEST_F(Selector, TheRulesOfRootsCountsAskForNoOthers) {
+    parse("gatherv=MST,scatterv=MST");
+    for (inter_collective kind : {INTER_GATHERV, INTER_SCATTERV})
+        for (int nodes : {1, 2, 9, 1000, INT_MAX}) {
+            EXPECT_TRUE(hier_select(&selector, kind, nodes, 0, true).process->needs_counts);
+            EXPECT_FALSE(hier_select_rule(&selector, kind, nodes, 0, true).process->needs_counts);
+        }
+}
+
 TEST_F(Selector, TheFirstRuleThatFitsWins) {
     parse("");
     EXPECT_EQ(choice(INTER_BCAST, 4, inline_bytes), "nbFT/inline");
@@ -134,11 +144,11 @@ TEST_F(Selector, WhatLosesRankOrderGivesWayToARule) {
     parse("allreduce=BKT/slices,reduce_scatter=nbBKT");
     EXPECT_EQ(choice(INTER_ALLREDUCE, 3, 8, true), "BKT/slices");
     EXPECT_EQ(choice(INTER_ALLREDUCE, 3, 8, false), "nbBDE/slices");
-    EXPECT_EQ(choice(INTER_REDUCE_SCATTER, 3, 1 << 20, true), "nbBKT/flags");
-    EXPECT_EQ(choice(INTER_REDUCE_SCATTER, 3, 1 << 20, false), "MSTReduce+MSTScatterv/flags");
+    EXPECT_EQ(choice(INTER_REDUCE_SCATTER, 3, 1 << 20, true), "nbBKT/slices");
+    EXPECT_EQ(choice(INTER_REDUCE_SCATTER, 3, 1 << 20, false), "MSTReduce+MSTScatterv/slices");
     parse("");
-    EXPECT_EQ(choice(INTER_REDUCE_SCATTER, 100, 1 << 10, true), "nbBDE/flags") << "a rule's own";
-    EXPECT_EQ(choice(INTER_REDUCE_SCATTER, 100, 1 << 10, false), "MSTReduce+MSTScatterv/flags");
+    EXPECT_EQ(choice(INTER_REDUCE_SCATTER, 100, 1 << 10, true), "nbBDE/inline") << "a rule's own";
+    EXPECT_EQ(choice(INTER_REDUCE_SCATTER, 100, 1 << 10, false), "MSTReduce+MSTScatterv/inline");
 }
 
 TEST_F(Selector, MistakesAreNamed) {

@@ -16,21 +16,23 @@ const std::vector<Threads> shapes = {{1}, {2}, {5}, {1, 1, 1}, {2, 2}, {1, 3, 2}
 const char *const algorithms[] = {
     "",
     "barrier=DISS/counter,bcast=MST/counter,reduce=MST/counter,allreduce=nbBDE/counter",
+    "scan=linear/slices,exscan=nbFT/slices,reduce_scatter=nbBKT/slices,reduce_scatter_block=nbBDE/slices",
+    "scan=nbFT/inline,exscan=linear/inline,reduce_scatter=MSTReduce+nbFTScatterv/inline",
+    "scan=/slices,exscan=linear/slices,reduce_scatter_block=bBDE/inline",
     "barrier=/flags,bcast=nbFT/flags,reduce=/slices,allreduce=MSTReduce+MSTBcast/slices",
     "bcast=MST/inline,reduce=/inline,allreduce=MSTReduce+nbFTBcast/inline",
     "bcast=nbFT/counter,allreduce=MSTReduce+nbFTBcast/counter",
 };
 
-constexpr unsigned several_algorithms =
-    INTER_BIT(INTER_BARRIER) | INTER_BIT(INTER_BCAST) | INTER_BIT(INTER_REDUCE) | INTER_BIT(INTER_ALLREDUCE);
+constexpr unsigned several_algorithms = INTER_BIT(INTER_BARRIER) | INTER_BIT(INTER_BCAST) | INTER_REDUCTIONS;
 
 bool rooted(inter_collective kind) {
-    return kind == INTER_BCAST || kind == INTER_REDUCE || kind == INTER_GATHER || kind == INTER_SCATTER;
+    return inter_is(kind, INTER_ROOTED);
 }
 
 // What all ranks receive together stays within a few MiB, so that many ranks do not make the test long.
 size_t bounded(inter_collective kind, size_t words, int ranks) {
-    size_t squares = kind == INTER_ALLGATHER || kind == INTER_ALLTOALL || kind == INTER_ALLTOALLV;
+    bool squares = inter_is(kind, INTER_ALLGATHERS | INTER_ALLTOALLS);
     size_t blocks = squares ? size_t(ranks) * size_t(ranks) : size_t(ranks);
     return std::min(words, std::max<size_t>(300000 / blocks, 2));
 }
@@ -172,8 +174,40 @@ TEST(Traffic, IsOnePerPairOfNodesOrLess) {
         all = traffic_of(shape, INTER_REDUCE, length, 8, int(times));
         EXPECT_EQ(all.bytes, times * (nodes - 1) * length * 8) << "reduce";
     }
+    for (inter_collective kind : {INTER_SCAN, INTER_EXSCAN}) {
+        all = traffic_of(shape, kind, 5000, 0, int(times));
+        EXPECT_EQ(all.messages, times * 3) << inter_collective_name(kind); // 0 → 1, 1 → 2, 0 → 2
+    }
+    shape.algorithm = "reduce_scatter_block=nbBKT";
+    all = traffic_of(shape, INTER_REDUCE_SCATTER_BLOCK, 900, 0, 1); // the first, which commutes
+    EXPECT_EQ(all.messages, nodes * (nodes - 1)) << "reduce_scatter_block";
+    EXPECT_EQ(all.bytes, (nodes - 1) * 900 * 8) << "reduce_scatter_block";
     all = traffic_of(shape, INTER_ALLGATHER, words, 0, int(times));
     EXPECT_EQ(all.bytes, times * (nodes - 1) * ranks * words * 8) << "allgather";
+}
+
+// With counts too: no more bytes than the blocks have, in a message a pair of nodes, and no round of counts.
+TEST(Traffic, WithCountsIsThatOfTheBlocks) {
+    threads::Watchdog watchdog(280);
+    JobShape shape{{3, 2, 4}};
+    const size_t nodes = 3, words = 5, times = 4, root = 4;
+    size_t all_bytes = 0, others_bytes = 0;
+    for (uint64_t id = 0; id < times; id++)
+        for (int rank = 0; rank < 9; rank++) {
+            size_t bytes = words_of_block({INTER_GATHERV, words, root, false, id}, rank) * 8;
+            all_bytes += bytes;
+            others_bytes += rank == 3 || rank == 4 ? 0 : bytes;
+        }
+    for (inter_collective kind : {INTER_GATHERV, INTER_SCATTERV}) {
+        inter_sim_counts all = traffic_of(shape, kind, words, root, int(times));
+        EXPECT_EQ(all.messages, times * (nodes - 1)) << inter_collective_name(kind);
+        EXPECT_EQ(all.bytes, others_bytes) << inter_collective_name(kind);
+    }
+    inter_sim_counts all = traffic_of(shape, INTER_ALLGATHERV, words, 0, int(times));
+    EXPECT_EQ(all.messages, times * nodes * (nodes - 1)) << "allgatherv";
+    EXPECT_EQ(all.bytes, (nodes - 1) * all_bytes) << "allgatherv";
+    all = traffic_of(shape, INTER_ALLTOALLW, words, 0, int(times));
+    EXPECT_EQ(all.messages, times * nodes * (nodes - 1)) << "alltoallw";
 }
 
 // Threads come and go between collectives, with other numbers each time; the team goes on where it was.

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/error.h>
+#include <hier/blocks.h>
+#include <stdlib.h>
+#include <string.h>
+
+hier_blocks hier_sent_blocks(const hier_arguments *arguments) {
+    return (hier_blocks){.buffer = (char *)(uintptr_t)arguments->send,
+                         .counts = arguments->send_counts,
+                         .displs = arguments->send_displs,
+                         .size = arguments->send_type->size_bytes};
+}
+
+hier_blocks hier_received_blocks(const hier_arguments *arguments) {
+    return (hier_blocks){.buffer = arguments->recv,
+                         .counts = arguments->recv_counts,
+                         .displs = arguments->recv_displs,
+                         .size = arguments->recv_type->size_bytes};
+}
+
+/* Of a block with something in it; of others the displacement means nothing. */
+static ptrdiff_t displ_bytes(const hier_blocks *blocks, size_t rank) {
+    return blocks->displs[rank] * (ptrdiff_t)blocks->size;
+}
+
+static ptrdiff_t lowest(const hier_layout *layout, const hier_blocks *blocks, int except) {
+    ptrdiff_t low = 0;
+    bool any = false;
+    for (int node = 0; node < layout->nodes; node++) {
+        if (node == except)
+            continue;
+        for (size_t rank = layout->offsets[node]; rank < layout->offsets[node + 1]; rank++) {
+            if (hier_block_bytes(blocks, rank) && (!any || displ_bytes(blocks, rank) < low)) {
+                low = displ_bytes(blocks, rank);
+                any = true;
+            }
+        }
+    }
+    return low;
+}
+
+/* Sets a node's place, from the lowest block; its bytes are added to *end, where packed blocks end. True: its blocks lie one
+ * behind the other. */
+static bool join_node(const hier_layout *layout, hier_blocks *blocks, int node, ptrdiff_t low, size_t *end) {
+    bool any = false, adjacent = true;
+    size_t next = 0;
+    blocks->places[node] = 0;
+    for (size_t rank = layout->offsets[node]; rank < layout->offsets[node + 1]; rank++) {
+        size_t bytes = hier_block_bytes(blocks, rank);
+        if (!bytes)
+            continue;
+        size_t place = (size_t)(displ_bytes(blocks, rank) - low);
+        if (!any)
+            blocks->places[node] = place;
+        adjacent &= !any || place == next;
+        next = place + bytes;
+        *end += bytes;
+        any = true;
+    }
+    return adjacent;
+}
+
+void hier_blocks_join(const hier_call *call, hier_blocks *blocks, int except) {
+    const hier_layout *layout = call->comm->layout;
+    size_t nodes = (size_t)layout->nodes, end = 0;
+    size_t *arrays = malloc((2 * nodes + 1) * sizeof(*arrays));
+    if (!arrays)
+        return;
+    blocks->offsets = arrays;
+    blocks->places = arrays + nodes + 1;
+    blocks->in_order = true;
+    ptrdiff_t low = lowest(layout, blocks, except);
+    for (int node = 0; node < layout->nodes; node++) {
+        blocks->offsets[node] = end;
+        blocks->places[node] = 0;
+        if (node != except)
+            blocks->apart |= !join_node(layout, blocks, node, low, &end);
+        blocks->in_order &= end == blocks->offsets[node] || blocks->places[node] == blocks->offsets[node];
+    }
+    blocks->offsets[nodes] = end;
+    blocks->base = blocks->buffer ? blocks->buffer + low : (char *)arrays; /* nothing is there */
+    if (!blocks->apart)
+        return;
+    memcpy(blocks->places, blocks->offsets, nodes * sizeof(*arrays));
+    blocks->in_order = true;
+    blocks->base = intra_scratch(call->meeting.member, end);
+    if (!blocks->base)
+        hier_blocks_free(blocks);
+}
+
+void hier_blocks_free(hier_blocks *blocks) {
+    free(blocks->offsets);
+    blocks->offsets = NULL;
+}
+
+void hier_blocks_view(const hier_blocks *joined, inter_view *view) {
+    view->offsets = joined->offsets;
+    view->displs = joined->in_order ? NULL : joined->places;
+}
+
+char *hier_joined_at(const hier_call *call, const hier_blocks *joined, int node, size_t rank) {
+    char *place = joined->base + joined->places[node];
+    for (size_t before = call->comm->layout->offsets[node]; before < rank; before++)
+        place += hier_block_bytes(joined, before);
+    return place;
+}
+
+void hier_blocks_pack(const hier_call *call, const hier_blocks *joined, int except) {
+    const hier_layout *layout = call->comm->layout;
+    for (int node = 0; node < layout->nodes; node++) {
+        char *place = joined->base + joined->places[node];
+        for (size_t rank = layout->offsets[node]; node != except && rank < layout->offsets[node + 1]; rank++) {
+            size_t bytes = hier_block_bytes(joined, rank);
+            if (bytes)
+                memcpy(place, hier_block_at(joined, rank), bytes);
+            place += bytes;
+        }
+    }
+}
+
+void hier_blocks_unpack(hier_call *call, const hier_blocks *joined, const hier_blocks *to, int except) {
+    const hier_layout *layout = call->comm->layout;
+    for (int node = 0; node < layout->nodes; node++) {
+        const char *place = joined->base + joined->places[node];
+        for (size_t rank = layout->offsets[node]; node != except && rank < layout->offsets[node + 1]; rank++) {
+            size_t bytes = hier_block_bytes(joined, rank);
+            if (hier_same_bytes(call, rank, bytes, (size_t)call->comm->rank, hier_block_bytes(to, rank)) && bytes)
+                memcpy(hier_block_at(to, rank), place, bytes);
+            place += bytes;
+        }
+    }
+}
+
+bool hier_same_bytes(hier_call *call, size_t source, size_t sent, size_t destination, size_t expected) {
+    if (sent == expected)
+        return true;
+    if (!call->error)
+        call->error =
+            core_error(WEFT_ERR_MISMATCH, "rank %d: %s: rank %zu sends %zu bytes, and rank %zu expects %zu from it",
+                       call->comm->rank, call->arguments->call, source, sent, destination, expected);
+    return false;
+}
+
+void hier_choose_without_counts(hier_call *call) {
+    if (call->choice.process->needs_counts)
+        call->choice = hier_select_rule(&call->comm->world->selector, call->arguments->collective,
+                                        call->comm->layout->nodes, call->arguments->bytes, true);
+}

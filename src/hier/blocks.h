@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * The blocks of gatherv, scatterv and allgatherv: rank by rank as a thread gave them, and node by node as the process level
+ * takes them, which has one block a node: those of its ranks, in rank order, one behind the other.
+ *
+ *     they lie like that:   the process level works in the user's buffer
+ *     they do not:          it works in memory of the thread's, and the blocks are copied between the two
+ */
+#ifndef HIER_BLOCKS_H
+#define HIER_BLOCKS_H
+
+#include <hier/thread.h>
+
+typedef struct hier_blocks {
+    char *buffer; /* the user's */
+    const size_t *counts;
+    const ptrdiff_t *displs;
+    size_t size; /* bytes of an element */
+    /* Joined, in bytes: */
+    size_t *offsets; /* nodes + 1: where the nodes' blocks begin when they are packed; NULL: not joined, or no memory */
+    size_t *places;  /* nodes: where they do begin, from `base` */
+    char *base;
+    bool apart;    /* `base` is memory of the thread's */
+    bool in_order; /* places and offsets are the same */
+} hier_blocks;
+
+/** The blocks that a rank sends (scatterv) or receives. */
+hier_blocks hier_sent_blocks(const hier_arguments *arguments);
+hier_blocks hier_received_blocks(const hier_arguments *arguments);
+
+static inline size_t hier_block_bytes(const hier_blocks *blocks, size_t rank) {
+    return blocks->counts[rank] * blocks->size;
+}
+
+static inline char *hier_block_at(const hier_blocks *blocks, size_t rank) {
+    return blocks->buffer + blocks->displs[rank] * (ptrdiff_t)blocks->size;
+}
+
+/**
+ * Joins the blocks of each node; node `except` (or −1) counts as having nothing. The calling thread's scratch memory belongs
+ * to them when they are `apart`. Without memory they are not joined. The caller frees, in any case.
+ */
+void hier_blocks_join(const hier_call *call, hier_blocks *blocks, int except);
+void hier_blocks_free(hier_blocks *blocks);
+
+/** Shows them to the process level. */
+void hier_blocks_view(const hier_blocks *joined, inter_view *view);
+
+/** Where a rank's block lies among the joined ones. */
+char *hier_joined_at(const hier_call *call, const hier_blocks *joined, int node, size_t rank);
+
+/** Copies from the user's buffer to joined memory that is `apart`. */
+void hier_blocks_pack(const hier_call *call, const hier_blocks *joined, int except);
+
+/** Copies from joined memory, this thread's or another's, to the user's buffer. Notes it when their counts are not the same. */
+void hier_blocks_unpack(hier_call *call, const hier_blocks *joined, const hier_blocks *to, int except);
+
+/** Does `source` send as many bytes as `destination` expects? If not the call's error is set. */
+bool hier_same_bytes(hier_call *call, size_t source, size_t sent, size_t destination, size_t expected);
+
+/** Of gatherv and scatterv: only the root knows what the other nodes have, so the algorithm may not ask for it. */
+void hier_choose_without_counts(hier_call *call);
+
+#endif

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * gatherv: nb1FT/flags. As gather, but only the root knows all counts; other nodes add up those of their threads.
+ *
+ *     root's node:   every thread copies its block straight to its place in the root's receive buffer
+ *     other nodes:   every thread shows how much it has, the leader finds memory for it, every thread copies its block
+ *                    there, and the node sends all of them as one message
+ *
+ * Such a message goes straight to its place in the root's receive buffer when its blocks lie one behind the other there;
+ * else the root takes it apart (blocks.h).
+ */
+#include <core/error.h>
+#include <hier/blocks.h>
+#include <string.h>
+
+/* The bytes that the threads before `thread` of another node than the root's have, or all of them. */
+static size_t bytes_before(const hier_call *call, int thread) {
+    size_t bytes = 0;
+    for (int before = 0; before < thread; before++)
+        bytes += intra_offer_of(&call->meeting, before)->send_size;
+    return bytes;
+}
+
+static int start(hier_call *call) {
+    const intra_offer *host = intra_offer_of(&call->meeting, hier_host_thread(call));
+    inter_view view = {.collective = INTER_GATHERV,
+                       .element_bytes = 1,
+                       .rank = call->comm->node,
+                       .size = call->comm->layout->nodes,
+                       .root = call->root_node};
+    inter_binding binding = {.send = host->recv};
+    if (hier_on_root_node(call)) { /* whose own blocks are in their places */
+        const hier_blocks *blocks = host->shared;
+        if (!blocks->offsets)
+            return core_error(WEFT_ERR_NOMEM, "rank %d: weft_gatherv: no memory for the blocks of other nodes",
+                              call->comm->rank);
+        hier_blocks_view(blocks, &view);
+        binding.send = binding.recv = blocks->base;
+    } else {
+        view.count = bytes_before(call, hier_threads(call));
+    }
+    return hier_start(call, &view, &binding);
+}
+
+/* On the root's node. */
+static void put_at_root(hier_call *call, const hier_blocks *blocks) {
+    const hier_arguments *arguments = call->arguments;
+    size_t self = (size_t)call->comm->rank, expected = hier_block_bytes(blocks, self);
+    if (hier_same_bytes(call, self, arguments->own_bytes, (size_t)arguments->root, expected) && expected &&
+        hier_block_at(blocks, self) != arguments->send)
+        memcpy(hier_block_at(blocks, self), arguments->send, expected);
+}
+
+static void on_root_node(hier_call *call, hier_blocks *blocks) {
+    if (hier_is_root(call)) {
+        *blocks = hier_received_blocks(call->arguments);
+        if (!hier_single_node(call))
+            hier_blocks_join(call, blocks, call->comm->node);
+        call->meeting.own->payload.offer.shared = blocks;
+        intra_post(&call->meeting, HIER_OFFERED);
+    }
+    if (hier_await(call, call->root_thread, HIER_OFFERED))
+        put_at_root(call, intra_offer_of(&call->meeting, call->root_thread)->shared);
+}
+
+/* The leader's memory for the node's blocks, which may be its own block itself. */
+static void offer_memory(hier_call *call) {
+    intra_offer *mine = &call->meeting.own->payload.offer;
+    int threads = hier_threads(call);
+    mine->recv = threads == 1 ? (void *)(uintptr_t)call->arguments->send
+                              : intra_scratch(call->meeting.member, bytes_before(call, threads));
+    intra_post(&call->meeting, HIER_PLANNED);
+}
+
+static void elsewhere(hier_call *call) {
+    size_t own_bytes = call->arguments->own_bytes;
+    if (!hier_sync(call, HIER_OFFERED))
+        return;
+    if (call->comm->thread == 0)
+        offer_memory(call);
+    if (!hier_await(call, 0, HIER_PLANNED) || !own_bytes)
+        return;
+    /* What the threads before offered was seen in the sync. */
+    char *blocks = intra_offer_of(&call->meeting, 0)->recv;
+    if (!blocks)
+        call->error =
+            core_error(WEFT_ERR_NOMEM, "rank %d: weft_gatherv: no memory for the blocks of a node", call->comm->rank);
+    else if (hier_threads(call) > 1)
+        memcpy(blocks + bytes_before(call, call->comm->thread), call->arguments->send, own_bytes);
+}
+
+/* The root's, when all is there: takes messages apart, and notices if a thread of its node had another block than expected. */
+static void receive(hier_call *call, const hier_blocks *blocks) {
+    size_t first = hier_first_rank(call), root = (size_t)call->comm->rank;
+    if (blocks->apart)
+        hier_blocks_unpack(call, blocks, blocks, call->comm->node);
+    for (int thread = 0; thread < hier_threads(call); thread++) {
+        size_t rank = first + (size_t)thread;
+        if (rank != root)
+            hier_same_bytes(call, rank, intra_offer_of(&call->meeting, thread)->send_size, root,
+                            hier_block_bytes(blocks, rank));
+    }
+}
+
+int hier_thread_gatherv(weft_comm *comm, const hier_arguments *arguments) {
+    hier_call call;
+    hier_blocks blocks = {.offsets = NULL};
+    hier_begin(&call, comm, arguments);
+    hier_choose_without_counts(&call);
+    hier_network(&call, HIER_NEED_ALL, HIER_READY, start);
+    call.meeting.own->payload.offer.send_size = arguments->own_bytes;
+    if (hier_on_root_node(&call))
+        on_root_node(&call, &blocks);
+    else
+        elsewhere(&call);
+    if (!call.error) {
+        bool host = comm->thread == hier_host_thread(&call);
+        intra_post(&call.meeting, HIER_READY);
+        if (host && hier_single_node(&call))
+            hier_await_all(&call, HIER_READY);
+        if (host || comm->thread == 0)
+            hier_await_network(&call);
+        if (blocks.counts && !call.error) /* the root */
+            receive(&call, &blocks);
+    }
+    int code = hier_end(&call);
+    hier_blocks_free(&blocks); /* who looked at them has posted since */
+    return code;
+}

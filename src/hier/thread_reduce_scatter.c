@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * reduce_scatter, reduce_scatter_block: nbBDE/inline, nbBKT/slices.
+ *
+ *     inline:  operands in the cells; on one node each thread combines its own block of all of them, on several who drives
+ *              the network combines all, and the node's blocks come back in the release cell
+ *     slices:  thread t combines slice t of all operands, straight from the users' buffers; on one node to where each block
+ *              belongs, on several into the leader's memory
+ *
+ * On several nodes then a process-level reduce_scatter of the nodes' sums with a block a node, all of its ranks' together, of
+ * which each thread copies its own.
+ */
+#include <core/error.h>
+#include <hier/thread.h>
+#include <string.h>
+
+/* In elements. A block's number is its rank. */
+typedef struct blocks {
+    size_t whole, node, own;      /* how many: of all ranks, of the node's, of this one */
+    size_t node_begin, own_begin; /* in the whole */
+} blocks;
+
+static size_t count_of(const hier_arguments *arguments, size_t rank) {
+    return arguments->collective == INTER_REDUCE_SCATTER ? arguments->recv_counts[rank] : arguments->recv_count;
+}
+
+/* The elements of the ranks from `first` up to, not including, `end`. */
+static size_t sum_of(const hier_arguments *arguments, size_t first, size_t end) {
+    size_t sum = 0;
+    if (arguments->collective != INTER_REDUCE_SCATTER)
+        return (end - first) * arguments->recv_count;
+    while (first < end)
+        sum += arguments->recv_counts[first++];
+    return sum;
+}
+
+static blocks blocks_of(const hier_call *call) {
+    size_t first = hier_first_rank(call), rank = (size_t)call->comm->rank;
+    blocks made = {.own = count_of(call->arguments, rank),
+                   .node = sum_of(call->arguments, first, first + (size_t)hier_threads(call)),
+                   .node_begin = sum_of(call->arguments, 0, first)};
+    made.own_begin = made.node_begin + sum_of(call->arguments, first, rank);
+    made.whole = call->arguments->bytes / call->arguments->recv_type->size_bytes;
+    return made;
+}
+
+static size_t *node_offsets(const hier_call *call, size_t *to) {
+    const hier_layout *layout = call->comm->layout;
+    to[0] = 0;
+    for (int node = 0; node < layout->nodes; node++)
+        to[node + 1] = to[node] + sum_of(call->arguments, layout->offsets[node], layout->offsets[node + 1]);
+    return to;
+}
+
+static size_t offsets_bytes(const hier_call *call) {
+    return ((size_t)call->comm->layout->nodes + 1) * sizeof(size_t);
+}
+
+static int no_memory(const hier_call *call) {
+    return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for a sum of %zu bytes", call->comm->rank,
+                      call->arguments->call, call->arguments->bytes);
+}
+
+static int start(hier_call *call, const size_t *offsets, const void *sum, void *result) {
+    const hier_arguments *arguments = call->arguments;
+    inter_view view = {.collective = INTER_REDUCE_SCATTER,
+                       .element_bytes = arguments->recv_type->size_bytes,
+                       .in_place = sum == result,
+                       .rank = call->comm->node,
+                       .size = call->comm->layout->nodes,
+                       .offsets = offsets};
+    inter_binding binding = {.send = sum, .recv = result, .type = arguments->recv_type, .op = arguments->op};
+    return hier_start(call, &view, &binding);
+}
+
+static void copy_own(hier_call *call, const blocks *of, const void *node_blocks) {
+    size_t size = call->arguments->recv_type->size_bytes;
+    if (of->own)
+        memcpy(call->arguments->recv, hier_at(node_blocks, of->own_begin - of->node_begin, size), of->own * size);
+}
+
+static int start_inline(hier_call *call) {
+    size_t whole = call->arguments->bytes / call->arguments->recv_type->size_bytes;
+    size_t *offsets = intra_scratch(call->meeting.member, offsets_bytes(call)); /* of who starts */
+    unsigned char *sum = call->meeting.release->payload.bytes;
+    if (!offsets)
+        return no_memory(call);
+    hier_combine(call, true, (intra_slice){0, whole}, sum);
+    return start(call, node_offsets(call, offsets), sum, sum);
+}
+
+static void by_inline(hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    blocks of = blocks_of(call);
+    unsigned char *own = call->meeting.own->payload.bytes;
+    memcpy(own, arguments->send, arguments->bytes);
+    if (hier_single_node(call)) {
+        /* In place the block goes to where other elements of the own operand stand: then that in the cell is read. */
+        intra_operands operands = {true, arguments->send == arguments->recv ? own : arguments->send};
+        if (hier_sync(call, HIER_READY))
+            hier_combined(call, intra_combine(&call->meeting, operands, arguments->op, arguments->recv_type,
+                                              (intra_slice){of.own_begin, of.own}, arguments->recv));
+        return;
+    }
+    hier_network(call, HIER_NEED_ALL, HIER_READY, start_inline);
+    intra_post(&call->meeting, HIER_READY);
+    if (hier_await_network(call))
+        copy_own(call, &of, call->meeting.release->payload.bytes);
+}
+
+/* The leader's memory: the offsets of the nodes' blocks, and for several threads their sum and then the node's blocks of the
+ * result. A lone thread's operand is the sum, and its receive buffer takes the result. */
+typedef struct memory {
+    size_t sum, result, bytes; /* where they begin; of all */
+} memory;
+
+static bool lay_out(const hier_call *call, const blocks *of, memory *made) {
+    size_t size = call->arguments->recv_type->size_bytes, line = INTRA_LINE;
+    *made = (memory){.bytes = offsets_bytes(call)};
+    if (hier_threads(call) == 1)
+        return true;
+    made->sum = (offsets_bytes(call) + line - 1) / line * line;
+    return !__builtin_add_overflow(made->sum, (of->whole * size + line - 1) / line * line, &made->result) &&
+           !__builtin_add_overflow(made->result, of->node * size, &made->bytes);
+}
+
+static void offer(hier_call *call, const blocks *of, const memory *parts, bool laid_out) {
+    intra_offer *mine = &call->meeting.own->payload.offer;
+    mine->send = call->arguments->send;
+    mine->recv = call->arguments->recv;
+    mine->recv_size = of->own; /* elements, for who has counted others */
+    mine->shared = NULL;
+    if (call->comm->thread == 0 && !hier_single_node(call) && laid_out)
+        mine->shared = intra_scratch(call->meeting.member, parts->bytes);
+    if (mine->shared)
+        node_offsets(call, mine->shared);
+}
+
+static int start_slices(hier_call *call) {
+    const intra_offer *leader = intra_offer_of(&call->meeting, 0);
+    blocks of = blocks_of(call);
+    memory parts;
+    lay_out(call, &of, &parts);
+    if (hier_threads(call) == 1)
+        return start(call, leader->shared, leader->send, leader->recv);
+    return start(call, leader->shared, hier_at(leader->shared, parts.sum, 1), hier_at(leader->shared, parts.result, 1));
+}
+
+/* Do the threads of the node expect as much as this one has counted for them? */
+static bool counts_agree(hier_call *call) {
+    for (int thread = 0; thread < hier_threads(call); thread++)
+        if (intra_offer_of(&call->meeting, thread)->recv_size !=
+            count_of(call->arguments, hier_first_rank(call) + (size_t)thread))
+            return hier_mismatch(call, thread);
+    return true;
+}
+
+static bool is_in_place(const intra_offer *offer) {
+    return offer->send == offer->recv;
+}
+
+/*
+ * The parts of a slice go to the blocks' owners. Where one works in place its block goes to where its operand's stands: only who
+ * combines that part reads it there. The owner moves it when nobody reads its operand any more.
+ */
+static void combine_blocks(hier_call *call, intra_slice slice) {
+    const hier_arguments *arguments = call->arguments;
+    size_t begin = 0, end, slice_end = slice.begin + slice.count;
+    for (int thread = 0; thread < hier_threads(call); thread++, begin = end) {
+        const intra_offer *owner = intra_offer_of(&call->meeting, thread);
+        end = begin + count_of(arguments, (size_t)thread);
+        size_t from = begin > slice.begin ? begin : slice.begin, to = end < slice_end ? end : slice_end;
+        if (from < to)
+            hier_combine(
+                call, false, (intra_slice){from, to - from},
+                hier_at(owner->recv, is_in_place(owner) ? from : from - begin, arguments->recv_type->size_bytes));
+    }
+}
+
+static void on_one_node(hier_call *call, const blocks *of, intra_slice slice) {
+    const hier_arguments *arguments = call->arguments;
+    size_t size = arguments->recv_type->size_bytes;
+    combine_blocks(call, slice);
+    if (hier_sync(call, HIER_LEFT) && arguments->send == arguments->recv && of->own)
+        memmove(arguments->recv, hier_at(arguments->recv, of->own_begin, size), of->own * size);
+}
+
+static void on_several_nodes(hier_call *call, const blocks *of, const memory *parts, intra_slice slice) {
+    size_t size = call->arguments->recv_type->size_bytes;
+    char *shared = intra_offer_of(&call->meeting, 0)->shared;
+    bool alone = hier_threads(call) == 1;
+    if (!alone)
+        hier_combine(call, false, slice, shared + parts->sum + slice.begin * size);
+    intra_post(&call->meeting, HIER_READY);
+    if (hier_await_network(call) && !alone)
+        copy_own(call, of, shared + parts->result);
+    intra_post(&call->meeting, HIER_LEFT);
+    if (call->comm->thread == 0)
+        hier_await_all(call, HIER_LEFT);
+}
+
+static void by_slices(hier_call *call) {
+    size_t size = call->arguments->recv_type->size_bytes;
+    blocks of = blocks_of(call);
+    memory parts;
+    offer(call, &of, &parts, lay_out(call, &of, &parts));
+    hier_network(call, HIER_NEED_ALL, HIER_READY, start_slices);
+    if (!hier_sync(call, HIER_OFFERED) || !counts_agree(call))
+        return;
+    intra_slice slice = intra_slice_of(of.whole, size, call->comm->thread, hier_threads(call));
+    if (hier_single_node(call))
+        on_one_node(call, &of, slice);
+    else if (intra_offer_of(&call->meeting, 0)->shared)
+        on_several_nodes(call, &of, &parts, slice);
+    else
+        call->error = no_memory(call);
+}
+
+int hier_thread_reduce_scatter(weft_comm *comm, const hier_arguments *arguments) {
+    hier_call call;
+    hier_begin(&call, comm, arguments);
+    if (call.choice.thread == HIER_INLINE)
+        by_inline(&call);
+    else
+        by_slices(&call);
+    return hier_end(&call);
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * scan, exscan: BDE/inline, BDE/slices.
+ *
+ *     inline:  operands in the cells; each thread combines those of the threads before it, and in a scan its own
+ *     slices:  thread t makes slice t of all threads' prefixes, straight from the users' buffers into theirs
+ *
+ * On several nodes then a process-level exscan of the nodes' totals, and each thread puts what comes from the nodes before in
+ * front of its own prefix; the first node has nothing before it, and nobody needs the total of the last.
+ *
+ *     node 0:  a  ab  abc ──total──▶  node 1:  d  de   →   abc·d  abc·de
+ */
+#include <core/error.h>
+#include <hier/thread.h>
+#include <intra/prefix.h>
+#include <string.h>
+
+static bool is_exclusive(const hier_call *call) {
+    return call->arguments->collective == INTER_EXSCAN;
+}
+
+static bool is_last_node(const hier_call *call) {
+    return call->comm->node == call->comm->layout->nodes - 1;
+}
+
+static int start(hier_call *call, const void *total, void *before) {
+    const hier_arguments *arguments = call->arguments;
+    inter_view view = {.collective = INTER_EXSCAN,
+                       .element_bytes = arguments->recv_type->size_bytes,
+                       .in_place = total == before,
+                       .rank = call->comm->node,
+                       .size = call->comm->layout->nodes,
+                       .count = arguments->recv_count};
+    inter_binding binding = {.send = total, .recv = before, .type = arguments->recv_type, .op = arguments->op};
+    return hier_start(call, &view, &binding);
+}
+
+/* What comes from the nodes before, in front of the own prefix. The first thread's own is empty in an exscan. */
+static void put_in_front(hier_call *call, const void *before) {
+    const hier_arguments *arguments = call->arguments;
+    if (call->comm->node == 0)
+        return;
+    if (call->comm->thread || !is_exclusive(call))
+        hier_combined(call, core_reduce(arguments->op, arguments->recv_type, before, arguments->recv, arguments->recv,
+                                        arguments->recv_count));
+    else if (before != arguments->recv)
+        memcpy(arguments->recv, before, arguments->bytes);
+}
+
+static int start_inline(hier_call *call) {
+    unsigned char *total = call->meeting.release->payload.bytes;
+    if (!is_last_node(call))
+        hier_combine(call, true, hier_whole(call), total);
+    return start(call, total, total);
+}
+
+static void combine_cells(hier_call *call, int threads) {
+    const hier_arguments *arguments = call->arguments;
+    if (threads)
+        hier_combined(call,
+                      intra_combine_first(&call->meeting, threads, (intra_operands){true, arguments->send},
+                                          arguments->op, arguments->recv_type, hier_whole(call), arguments->recv));
+}
+
+static void by_inline(hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    int threads = call->comm->thread + !is_exclusive(call);
+    memcpy(call->meeting.own->payload.bytes, arguments->send, arguments->bytes);
+    hier_network(call, HIER_NEED_ALL, HIER_READY, start_inline);
+    intra_post(&call->meeting, HIER_READY);
+    for (int thread = 0; hier_single_node(call) && thread < call->comm->thread; thread++)
+        if (!hier_await(call, thread, HIER_READY))
+            return;
+    /* Who drives reads the own operand where it is, perhaps in the receive buffer: that is written when it has. The release
+     * brings what all threads have posted. */
+    if (!hier_await_network(call))
+        return;
+    combine_cells(call, threads);
+    put_in_front(call, call->meeting.release->payload.bytes);
+}
+
+/*
+ * Where the node's total stands: a scan's is the last thread's prefix; an exscan's is a lone thread's operand, else in the
+ * leader's memory, but on the last node. Where what comes from before goes: in a scan to the leader's memory, but on the
+ * first node; in an exscan it is what the first thread receives.
+ */
+static bool needs_memory(const hier_call *call) {
+    if (hier_single_node(call))
+        return false;
+    return is_exclusive(call) ? hier_threads(call) > 1 && !is_last_node(call) : call->comm->node > 0;
+}
+
+static void *before_of(const hier_call *call) {
+    const intra_offer *first = intra_offer_of(&call->meeting, 0);
+    if (call->comm->node == 0)
+        return NULL;
+    return is_exclusive(call) ? first->recv : first->shared;
+}
+
+static int start_slices(hier_call *call) {
+    int last = hier_threads(call) - 1;
+    const intra_offer *first = intra_offer_of(&call->meeting, 0);
+    if (!is_exclusive(call))
+        return start(call, intra_offer_of(&call->meeting, last)->recv, before_of(call));
+    return start(call, last ? first->shared : first->send, before_of(call));
+}
+
+static void offer(hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    intra_offer *mine = &call->meeting.own->payload.offer;
+    mine->send = arguments->send;
+    mine->recv = arguments->recv;
+    mine->shared = NULL;
+    if (call->comm->thread == 0 && needs_memory(call))
+        mine->shared = intra_scratch(call->meeting.member, arguments->bytes);
+}
+
+static bool has_memory(hier_call *call) {
+    if (!needs_memory(call) || intra_offer_of(&call->meeting, 0)->shared)
+        return true;
+    if (!call->error)
+        call->error = core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for a sum of %zu bytes", call->comm->rank,
+                                 call->arguments->call, call->arguments->bytes);
+    return false;
+}
+
+static void make_slice(hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    const weft_datatype *type = arguments->recv_type;
+    intra_slice slice = intra_slice_of(arguments->recv_count, type->size_bytes, call->comm->thread, hier_threads(call));
+    if (is_exclusive(call))
+        hier_combined(
+            call, intra_exscan(&call->meeting, arguments->op, type, slice, intra_offer_of(&call->meeting, 0)->shared));
+    else
+        hier_combined(call, intra_scan(&call->meeting, arguments->op, type, slice));
+}
+
+static void by_slices(hier_call *call) {
+    offer(call);
+    hier_network(call, HIER_NEED_ALL, HIER_READY, start_slices);
+    if (!hier_sync(call, HIER_OFFERED) || !has_memory(call))
+        return;
+    make_slice(call);
+    if (hier_single_node(call)) {
+        hier_sync(call, HIER_LEFT);
+        return;
+    }
+    intra_post(&call->meeting, HIER_READY);
+    if (hier_await_network(call))
+        put_in_front(call, before_of(call));
+    /* The slices are made when the network part begins; what comes from before is the leader's. */
+    intra_post(&call->meeting, HIER_LEFT);
+    if (call->comm->thread == 0)
+        hier_await_all(call, HIER_LEFT);
+}
+
+int hier_thread_scan(weft_comm *comm, const hier_arguments *arguments) {
+    hier_call call;
+    hier_begin(&call, comm, arguments);
+    if (call.choice.thread == HIER_INLINE)
+        by_inline(&call);
+    else
+        by_slices(&call);
+    return hier_end(&call);
+}
