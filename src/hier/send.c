@@ -97,7 +97,7 @@ static int begin(hier_message *message, bool receives, bool persistent, weft_req
         hier_message_keep_type(message, message->envelope.type);
     if (!code && !persistent)
         code = hier_message_restart(&message->base);
-    if (!code) {
+    if (!code && request) {
         *request = &message->base;
         if (!persistent)
             lighten(message, request);
@@ -193,7 +193,7 @@ static int exchange(const hier_envelope *send, const hier_envelope *recv, weft_s
     hier_message sent, received;
     hier_message_receive(&received, recv);
     sent.envelope = *send;
-    int code = hier_message_send(&sent, &sent.envelope);
+    int code = hier_message_send(&sent, send);
     if (code) {
         hier_mailbox_enter(recv->comm);
         if (!received.over)

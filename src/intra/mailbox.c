@@ -206,9 +206,10 @@ static bool keep(intra_mailbox *mailbox, const intra_lane *lane, uint64_t word, 
 /* What is offered, or has no receive; false without memory. */
 static bool take_slowly(intra_mailbox *mailbox, const intra_lane *lane, uint64_t word, const void *payload,
                         intra_receive *receive) {
-    intra_send *offer = NULL;
-    if (intra_lane_kind_of(word) == INTRA_LANE_OFFER)
-        memcpy(&offer, payload, sizeof(offer));
+    intra_send *offer;
+    if (intra_lane_kind_of(word) != INTRA_LANE_OFFER)
+        return keep(mailbox, lane, word, payload, NULL);
+    memcpy(&offer, payload, sizeof(offer));
     if (!receive)
         return keep(mailbox, lane, word, payload, offer);
     met(receive, lane->source, intra_lane_tag_of(word), offer->bytes);
