@@ -49,6 +49,7 @@ TEST(DeadPeer, InAFetchAsSender) {
         EXPECT_EQ(WEFT_SUCCESS, weft_isend(bytes.data(), long_bytes, WEFT_BYTE, 0, 7, comm, &request));
         while (!is_shown("begun"))
             EXPECT_EQ(WEFT_SUCCESS, weft_test(&request, &done, nullptr));
+        show("dying");
         die(0);
     }
     if (rank > 0)
@@ -57,6 +58,9 @@ TEST(DeadPeer, InAFetchAsSender) {
     while (!*static_cast<volatile unsigned char *>(bytes.data()))
         EXPECT_EQ(WEFT_SUCCESS, weft_test(&request, &done, nullptr)) << weft_last_error();
     show("begun");
+    while (!is_shown("dying")) // lest the rest comes before
+        sleep_ms(1);
+    sleep_ms(100);
     EXPECT_DEAD(weft_wait(&request, &status));
     EXPECT_EQ(status.error, WEFT_ERR_PROC_FAILED);
 }
@@ -72,11 +76,15 @@ TEST(DeadPeer, InAFetchAsReceiver) {
         EXPECT_EQ(WEFT_SUCCESS, weft_irecv(bytes.data(), long_bytes, WEFT_BYTE, 0, 7, comm, &request));
         while (!*static_cast<volatile unsigned char *>(bytes.data()))
             EXPECT_EQ(WEFT_SUCCESS, weft_test(&request, &done, nullptr));
+        show("dying");
         die(0);
     }
     if (rank > 0)
         return;
     EXPECT_EQ(WEFT_SUCCESS, weft_isend(bytes.data(), long_bytes, WEFT_BYTE, victim, 7, comm, &request));
+    while (!is_shown("dying")) // lest the rest goes before
+        EXPECT_EQ(WEFT_SUCCESS, weft_test(&request, &done, nullptr));
+    sleep_ms(100);
     EXPECT_DEAD(weft_wait(&request, nullptr));
 }
 
