@@ -3,6 +3,7 @@
  * weft-info: what this build of weft is, what it sees of the machine and the network, and the configuration in force.
  * Needs no launcher and starts nothing.
  */
+#include "rules_show.h"
 #include "schedule_show.h"
 
 #include <core/config.h>
@@ -155,6 +156,7 @@ static const struct section {
     {"config", "Configuration", "the WEFT_ variables with the values in force", show_config},
     {"algorithms", "Algorithms", "what WEFT_ALGORITHM may name for each collective: process level / thread level",
      show_algorithms},
+    {"rules", "Rules", "the selector's table: the first row that fits serves a collective", rules_show},
 };
 enum { SECTIONS = sizeof(sections) / sizeof(sections[0]) };
 
@@ -164,6 +166,7 @@ static void print_help(FILE *file) {
     for (int s = 0; s < SECTIONS; s++)
         fprintf(file, "  --%-12s %s\n", sections[s].option, sections[s].meaning);
     fprintf(file, "  --%-12s this text\n", "help");
+    rules_why_help(file);
     schedule_show_help(file);
     fprintf(file,
             "\nExit status: 0; 1 when a section fails (as when a WEFT_ variable is wrong); 2 for a wrong option.\n");
@@ -195,6 +198,8 @@ static int parse_options(int argc, char **argv, int wanted[SECTIONS]) {
 }
 
 int main(int argc, char **argv) {
+    if (rules_why_asked(argc, argv))
+        return rules_why(argc, argv);
     if (schedule_show_asked(argc, argv))
         return schedule_show(argc, argv);
     int wanted[SECTIONS] = {0}, count = 0, status = parse_options(argc, argv, wanted);

@@ -50,6 +50,22 @@ static inline hier_arguments hier_arguments_of(enum inter_collective collective,
     return arguments;
 }
 
+/** What the selector is asked with. An alltoall's `bytes` are those of one block: a rank contributes one for each rank. */
+static inline hier_key hier_key_of(const hier_arguments *arguments, const hier_layout *layout) {
+    size_t blocks = arguments->collective == INTER_ALLTOALL ? (size_t)hier_layout_size(layout) : 1;
+    return (hier_key){.collective = arguments->collective,
+                      .nodes = layout->nodes,
+                      .threads = layout->threads,
+                      .bytes = arguments->bytes * blocks,
+                      .commutative = !arguments->op || arguments->op->commutative};
+}
+
+/** The same for a collective of which nothing more is known. */
+static inline hier_key hier_key_without_bytes(enum inter_collective collective, const hier_layout *layout) {
+    return (hier_key){
+        .collective = collective, .nodes = layout->nodes, .threads = layout->threads, .bytes = 0, .commutative = true};
+}
+
 /** Checks the communicator and the calling thread. */
 int hier_check_comm(const weft_comm *comm, const char *call);
 

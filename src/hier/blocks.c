@@ -143,6 +143,6 @@ bool hier_same_bytes(hier_call *call, size_t source, size_t sent, size_t destina
 
 void hier_choose_without_counts(hier_call *call) {
     if (call->choice.process->needs_counts)
-        call->choice = hier_select_rule(&call->comm->world->selector, call->arguments->collective,
-                                        call->comm->layout->nodes, call->arguments->bytes, true);
+        call->choice =
+            hier_select_unfixed(&call->comm->world->selector, hier_key_of(call->arguments, call->comm->layout));
 }

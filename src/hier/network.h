@@ -92,12 +92,10 @@ static inline uint32_t hier_note(const hier_arguments *arguments) {
 /** Takes the next meeting and chooses the algorithms. Field by field: setting the whole struct to 0 would take longer. */
 static inline void hier_begin(hier_call *call, weft_comm *comm, const hier_arguments *arguments) {
     const hier_layout *layout = comm->layout;
-    bool commutative = !arguments->op || arguments->op->commutative;
     intra_begin(&call->meeting, comm->member, hier_note(arguments));
     call->comm = comm;
     call->arguments = arguments;
-    call->choice =
-        hier_select(&comm->world->selector, arguments->collective, layout->nodes, arguments->bytes, commutative);
+    call->choice = hier_select(&comm->world->selector, hier_key_of(arguments, layout));
     call->start = NULL;
     call->looks = 0;
     call->error = WEFT_SUCCESS;

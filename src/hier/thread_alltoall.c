@@ -133,7 +133,7 @@ int hier_thread_alltoall(weft_comm *comm, const hier_arguments *arguments) {
     hier_begin(&call, comm, arguments);
     /* Nodes with unequal threads exchange blocks of unequal size. */
     if (!inter_is(INTER_ALLTOALLV, call.choice.process->collectives))
-        call.choice = hier_select(&comm->world->selector, INTER_ALLTOALLV, comm->layout->nodes, 0, true);
+        call.choice = hier_select(&comm->world->selector, hier_key_without_bytes(INTER_ALLTOALLV, comm->layout));
     exchange(&call, send);
     int code = hier_end(&call);
     free(copy);

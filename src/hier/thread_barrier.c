@@ -32,7 +32,7 @@ int hier_thread_barrier(weft_comm *comm, const hier_arguments *arguments) {
     hier_call call;
     hier_begin(&call, comm, arguments);
     /* A collective without data comes here too. */
-    call.choice = hier_select(&comm->world->selector, INTER_BARRIER, comm->layout->nodes, 0, true);
+    call.choice = hier_select(&comm->world->selector, hier_key_without_bytes(INTER_BARRIER, comm->layout));
     if (call.choice.thread == HIER_COUNTER) {
         by_counter(&call);
     } else if (hier_single_node(&call)) {

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* --why: each rule that is looked at, what WEFT_ALGORITHM does to the choice, and what the model says of the candidates. */
+#include "rules_show.h"
+
+#include "simulate.h"
+#include <core/config.h>
+#include <core/error.h>
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A prediction takes half a second for so many messages. */
+#define MOST_MESSAGES   ((size_t)1000 * 1000)
+/* The names, and what the rules have besides. */
+#define MOST_CANDIDATES (BENCH_MOST_CANDIDATES + HIER_MAX_RULES)
+
+enum { WHY = 1, BYTES, NODES, THREADS, NONCOMMUTATIVE, MACHINE };
+static const struct option options[] = {{"why", 1, 0, WHY},
+                                        {"bytes", 1, 0, BYTES},
+                                        {"nodes", 1, 0, NODES},
+                                        {"threads", 1, 0, THREADS},
+                                        {"noncommutative", 0, 0, NONCOMMUTATIVE},
+                                        {"machine", 1, 0, MACHINE},
+                                        {0, 0, 0, 0}};
+
+typedef struct question {
+    hier_key key;
+    size_t bytes; /* the key's, before the selector is not told */
+    bench_machine machine;
+    const char *machine_text;
+} question;
+
+/* Collectives whose counts only some ranks know. */
+#define UNKNOWN_BYTES                                                                                                  \
+    (INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV) | INTER_BIT(INTER_ALLTOALLV) | INTER_BIT(INTER_ALLTOALLW))
+
+__attribute__((format(printf, 1, 2))) static int wrong(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("weft-info: --why: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputs(" (--help shows the usage)\n", stderr);
+    va_end(arguments);
+    return 2;
+}
+
+bool rules_why_asked(int argc, char **argv) {
+    for (int a = 1; a < argc; a++)
+        if (strcmp(argv[a], "--why") == 0 || strncmp(argv[a], "--why=", 6) == 0)
+            return true;
+    return false;
+}
+
+void rules_why_help(FILE *file) {
+    fprintf(file,
+            "\nOr explains a choice of algorithms:\n\n"
+            "  --why COLLECTIVE   which rules were looked at, what was chosen, and what the model predicts\n"
+            "    --bytes B        that one rank contributes, as in 64K; default 8\n"
+            "    --nodes N        processes; default 2\n"
+            "    --threads T      of a node; default 1\n"
+            "    --noncommutative the operation must keep the order of the ranks\n"
+            "    --machine TEXT   what predictions are for, as in latency=5us,bandwidth=1GB/s,processes=4 (here:\n"
+            "                     so many nodes share a host); weft-bench --simulate --help lists what there is\n");
+}
+
+/* "64K" */
+static int parse_bytes(const char *text, size_t *bytes) {
+    char *end;
+    errno = 0;
+    unsigned long long number = strtoull(text, &end, 10);
+    unsigned shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+    if (*text < '0' || *text > '9' || errno || end[shift ? 1 : 0] || number > (1ull << 40) >> shift)
+        return wrong("--bytes is \"%s\"; expected a number up to 1024G such as 8, 64K or 4M", text);
+    *bytes = (size_t)number << shift;
+    return 0;
+}
+
+static int parse_number(const char *name, const char *text, int *number) {
+    char *end;
+    errno = 0;
+    long value = strtol(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno || value < 1 || value > BENCH_MOST_PROCESSES)
+        return wrong("--%s is \"%s\"; expected a number from 1 to %d", name, text, BENCH_MOST_PROCESSES);
+    *number = (int)value;
+    return 0;
+}
+
+static int parse_collective(const char *name, enum inter_collective *collective) {
+    for (int c = 0; c < INTER_COLLECTIVES; c++)
+        if (strcmp(name, inter_collective_name((enum inter_collective)c)) == 0) {
+            *collective = (enum inter_collective)c;
+            return 0;
+        }
+    return wrong("there is no collective \"%s\"", name);
+}
+
+static int parse_option(int letter, const char *value, question *asked) {
+    switch (letter) {
+    case WHY:
+        return parse_collective(value, &asked->key.collective);
+    case BYTES:
+        return parse_bytes(value, &asked->bytes);
+    case NODES:
+        return parse_number("nodes", value, &asked->key.nodes);
+    case THREADS:
+        return parse_number("threads", value, &asked->key.threads);
+    case NONCOMMUTATIVE:
+        asked->key.commutative = false;
+        return 0;
+    case MACHINE:
+        asked->machine_text = value;
+        return 0;
+    default:
+        return wrong("wrong option, or one without its value");
+    }
+}
+
+/* The machine on which the nodes of the question are. */
+static int make_machine(question *asked) {
+    char message[256];
+    const char *text = asked->machine_text ? asked->machine_text : "nodes=1";
+    if (bench_parse_machine(text, &asked->machine, message, sizeof message))
+        return wrong("--machine: %s", message);
+    if (asked->machine_text && (strstr(text, "nodes=") || strstr(text, "threads=")))
+        return wrong("--machine has nodes or threads, for which there are --nodes and --threads");
+    int processes = asked->machine.costs.processes;
+    if (asked->key.nodes % processes)
+        return wrong("%d nodes cannot share hosts with %d on each", asked->key.nodes, processes);
+    asked->machine.nodes = asked->key.nodes / processes;
+    asked->machine.threads = asked->key.threads;
+    return 0;
+}
+
+static int parse(int argc, char **argv, question *asked) {
+    int letter, code = 0;
+    opterr = 0;
+    while (!code && (letter = getopt_long(argc, argv, "", options, NULL)) != -1)
+        code = parse_option(letter, optarg, asked);
+    if (code)
+        return code;
+    if (optind < argc)
+        return wrong("unexpected argument '%s'", argv[optind]);
+    if (!asked->key.commutative && !inter_is(asked->key.collective, INTER_REDUCTIONS))
+        return wrong("--noncommutative is for reductions");
+    if (asked->key.collective == INTER_BARRIER)
+        asked->bytes = 0;
+    if (asked->bytes > (size_t)PTRDIFF_MAX / (size_t)asked->key.nodes / (size_t)asked->key.threads)
+        return wrong("all ranks together have more bytes than addresses can tell apart");
+    asked->key.bytes = inter_is(asked->key.collective, UNKNOWN_BYTES) ? 0 : asked->bytes;
+    return make_machine(asked);
+}
+
+static void print_question(const question *asked) {
+    const hier_key *key = &asked->key;
+    printf("%s of %zu bytes a rank, %d node%s of %d thread%s", inter_collective_name(key->collective), asked->bytes,
+           key->nodes, key->nodes == 1 ? "" : "s", key->threads, key->threads == 1 ? "" : "s");
+    if (inter_is(key->collective, INTER_REDUCTIONS))
+        printf(", an operation that %s", key->commutative ? "commutes" : "keeps the order of the ranks");
+    printf("\n%s\n", inter_is(key->collective, UNKNOWN_BYTES)
+                         ? "(bytes: not known to all ranks, so no rule asks for them)\n"
+                         : "");
+}
+
+static void print_reason(const hier_rule *rule, enum hier_miss miss, const hier_key *key) {
+    switch (miss) {
+    case HIER_FITS:
+        printf(" fits\n");
+        break;
+    case HIER_MISS_NODES:
+        printf(" no: %d nodes, at most %d\n", key->nodes, rule->max_nodes);
+        break;
+    case HIER_MISS_THREADS:
+        printf(" no: %d threads a node, at most %d\n", key->threads, rule->max_threads);
+        break;
+    case HIER_MISS_BYTES:
+        printf(" no: %zu bytes, at most %zu\n", key->bytes, rule->max_bytes);
+        break;
+    case HIER_MISS_ORDER:
+        printf(" no: loses the order of the ranks\n");
+        break;
+    }
+}
+
+static void print_rules(const hier_selector *selector, const hier_key *key) {
+    const hier_rule *end = selector->table + selector->count;
+    bool chosen = false;
+    rules_print_head();
+    for (const hier_rule *rule = selector->rules[key->collective]; rule < end && rule->collective == key->collective;
+         rule++) {
+        rules_print_rule(selector, rule);
+        if (chosen) {
+            printf(" not looked at\n");
+            continue;
+        }
+        enum hier_miss miss = hier_rule_misses(selector, rule, *key);
+        print_reason(rule, miss, key);
+        chosen = miss == HIER_FITS;
+    }
+}
+
+/* What WEFT_ALGORITHM fixed, and whether it serves. */
+static void print_override(const hier_selector *selector, const hier_key *key) {
+    const hier_override *fixed = &selector->overrides[key->collective];
+    if (!fixed->has_process && !fixed->has_thread)
+        printf("WEFT_ALGORITHM says nothing of %s\n", inter_collective_name(key->collective));
+    if (fixed->has_process)
+        printf("WEFT_ALGORITHM: %s%s\n", fixed->process.name,
+               hier_process_override_serves(fixed, *key) ? "" : " gives way: it loses the order of the ranks");
+    if (fixed->has_thread)
+        printf("WEFT_ALGORITHM: /%s%s\n", hier_thread_algorithm_name(fixed->thread),
+               hier_thread_override_serves(fixed, *key) ? "" : " gives way: more bytes than a cell has room for");
+}
+
+static hier_choice print_choice(const hier_selector *selector, const hier_key *key) {
+    hier_choice choice = hier_select(selector, *key);
+    printf("\n");
+    print_override(selector, key);
+    printf("chosen: %s/%s\n", choice.process->name, hier_thread_algorithm_name(choice.thread));
+    if (key->collective == INTER_ALLTOALL && !inter_is(INTER_ALLTOALLV, choice.process->collectives))
+        printf("(on thread communicators by the rules of alltoallv: %s moves equal blocks only)\n",
+               choice.process->name);
+    if (choice.process->needs_counts && inter_is(key->collective, UNKNOWN_BYTES))
+        printf("(on thread communicators by the rules: %s needs all counts)\n", choice.process->name);
+    return choice;
+}
+
+typedef struct candidate {
+    inter_algorithm algorithm;
+    double seconds; /* infinite: too many messages to follow */
+} candidate;
+
+static void add_candidate(candidate *list, int *count, const inter_algorithm *algorithm) {
+    for (int i = 0; i < *count; i++)
+        if (strcmp(list[i].algorithm.name, algorithm->name) == 0)
+            return;
+    list[(*count)++].algorithm = *algorithm;
+}
+
+/* Those of --simulate, those of the collective's rules, and what was chosen: each once. */
+static int list_candidates(const hier_selector *selector, const hier_key *key, const inter_algorithm *chosen,
+                           candidate *list) {
+    inter_algorithm common[BENCH_MOST_CANDIDATES];
+    int count = 0, commons = bench_candidates(key->collective, common);
+    add_candidate(list, &count, chosen);
+    for (int i = 0; i < commons; i++)
+        add_candidate(list, &count, &common[i]);
+    for (size_t i = 0; i < selector->count; i++)
+        if (selector->table[i].collective == key->collective)
+            add_candidate(list, &count, &selector->process[i]);
+    return count;
+}
+
+static int by_time(const void *left, const void *right) {
+    double a = ((const candidate *)left)->seconds, b = ((const candidate *)right)->seconds;
+    return (a > b) - (a < b);
+}
+
+static int predict(const question *asked, candidate *list, int count) {
+    size_t bytes = asked->bytes;
+    inter_view view = bench_process_view(&asked->machine, asked->key.collective, &bytes);
+    for (int i = 0; i < count; i++) {
+        inter_prediction made;
+        enum inter_predicted code =
+            inter_predict(&asked->machine.costs, &list[i].algorithm, &view, MOST_MESSAGES, &made);
+        if (code != INTER_PREDICTED && code != INTER_PREDICT_TOO_LARGE) {
+            fprintf(stderr, "weft-info: %s %s: %s\n", inter_collective_name(view.collective), list[i].algorithm.name,
+                    code == INTER_PREDICT_NO_MEMORY ? "no memory" : "its messages do not match: a bug");
+            return EXIT_FAILURE;
+        }
+        list[i].seconds = code == INTER_PREDICTED ? made.seconds : INFINITY;
+    }
+    qsort(list, (size_t)count, sizeof(*list), by_time);
+    return EXIT_SUCCESS;
+}
+
+static int print_predictions(const question *asked, const hier_selector *selector, const inter_algorithm *chosen) {
+    static candidate list[MOST_CANDIDATES];
+    if (asked->key.nodes == 1) {
+        printf("\nOne node: there is nothing between processes to predict.\n");
+        return EXIT_SUCCESS;
+    }
+    int count = list_candidates(selector, &asked->key, chosen, list), code = predict(asked, list, count);
+    printf("\nPredicted between processes, on a machine of %s:\n",
+           asked->machine_text ? asked->machine_text : "latency=1us,bandwidth=12.5GB/s (see --machine)");
+    for (int i = 0; i < count && !code; i++) {
+        printf("  %-24s ", list[i].algorithm.name);
+        if (isinf(list[i].seconds))
+            printf("  too many messages to follow");
+        else
+            printf("%12.2f us", 1e6 * list[i].seconds);
+        printf("%s%s\n", strcmp(list[i].algorithm.name, chosen->name) == 0 ? "  chosen" : "",
+               !asked->key.commutative && list[i].algorithm.commutes ? "  loses the order of the ranks" : "");
+    }
+    return code;
+}
+
+int rules_why(int argc, char **argv) {
+    static hier_selector selector;
+    core_config config;
+    question asked = {.key = {.nodes = 2, .threads = 1, .commutative = true}, .bytes = 8};
+    int code = parse(argc, argv, &asked);
+    if (code)
+        return code;
+    if (core_config_load(&config, NULL) || hier_selector_init(&selector, config.algorithm)) {
+        fprintf(stderr, "weft-info: %s\n", weft_last_error());
+        return EXIT_FAILURE;
+    }
+    print_question(&asked);
+    print_rules(&selector, &asked.key);
+    hier_choice choice = print_choice(&selector, &asked.key);
+    return print_predictions(&asked, &selector, choice.process);
+}
