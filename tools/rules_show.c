@@ -25,15 +25,15 @@ void rules_print_head(void) {
     printf("%-20s %7s %7s %7s  %-30s %s\n", "collective", "nodes", "threads", "bytes", "algorithms", "from");
 }
 
-void rules_print_rule(const hier_selector *selector, const hier_rule *rule) {
+void rules_print_rule(const hier_selector *selector, const hier_rule *rule, const char *note) {
     static const char *const origins[] = {
         [HIER_MODEL] = "model", [HIER_MEASURED] = "measured", [HIER_STRUCTURE] = "structure"};
     char nodes[32], threads[32], bytes[32], pair[INTER_NAME_BYTES + 16];
     snprintf(pair, sizeof(pair), "%s/%s", hier_rule_algorithm(selector, rule)->name,
              hier_thread_algorithm_name(rule->thread));
-    printf("%-20s %7s %7s %7s  %-30s %-9s", inter_collective_name(rule->collective),
+    printf("%-20s %7s %7s %7s  %-30s %-*s%s\n", inter_collective_name(rule->collective),
            number_text(rule->max_nodes, nodes), number_text(rule->max_threads, threads),
-           bytes_text(rule->max_bytes, bytes), pair, origins[rule->origin]);
+           bytes_text(rule->max_bytes, bytes), pair, *note ? 11 : 0, origins[rule->origin], note);
 }
 
 int rules_show(void) {
@@ -43,8 +43,8 @@ int rules_show(void) {
         return code;
     rules_print_head();
     for (size_t i = 0; i < selector.count; i++) {
-        rules_print_rule(&selector, &selector.table[i]);
-        printf("%s\n", selector.process[i].commutes ? " operations that commute" : "");
+        bool commutes = selector.process[i].commutes;
+        rules_print_rule(&selector, &selector.table[i], commutes ? "operations that commute" : "");
     }
     printf("A row serves up to so many nodes (processes), threads a node, and bytes that one rank contributes; the "
            "first one\n"

@@ -11,9 +11,9 @@
 /** Prints the whole table. Returns a weft error code. */
 int rules_show(void);
 
-/** The line above rules, and a rule without the end of its line. */
+/** The line above rules, and a rule with a note behind it, which may be "". */
 void rules_print_head(void);
-void rules_print_rule(const hier_selector *selector, const hier_rule *rule);
+void rules_print_rule(const hier_selector *selector, const hier_rule *rule, const char *note);
 
 /** Is --why on the command line? */
 bool rules_why_asked(int argc, char **argv);

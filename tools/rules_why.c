@@ -164,41 +164,34 @@ static void print_question(const question *asked) {
                          : "");
 }
 
-static void print_reason(const hier_rule *rule, enum hier_miss miss, const hier_key *key) {
+static const char *reason(const hier_rule *rule, enum hier_miss miss, const hier_key *key, char text[96]) {
     switch (miss) {
     case HIER_FITS:
-        printf(" fits\n");
-        break;
+        return "fits";
     case HIER_MISS_NODES:
-        printf(" no: %d nodes, at most %d\n", key->nodes, rule->max_nodes);
-        break;
+        snprintf(text, 96, "no: %d nodes, at most %d", key->nodes, rule->max_nodes);
+        return text;
     case HIER_MISS_THREADS:
-        printf(" no: %d threads a node, at most %d\n", key->threads, rule->max_threads);
-        break;
+        snprintf(text, 96, "no: %d threads a node, at most %d", key->threads, rule->max_threads);
+        return text;
     case HIER_MISS_BYTES:
-        printf(" no: %zu bytes, at most %zu\n", key->bytes, rule->max_bytes);
-        break;
+        snprintf(text, 96, "no: %zu bytes, at most %zu", key->bytes, rule->max_bytes);
+        return text;
     case HIER_MISS_ORDER:
-        printf(" no: loses the order of the ranks\n");
         break;
     }
+    return "no: loses the order of the ranks";
 }
 
 static void print_rules(const hier_selector *selector, const hier_key *key) {
-    const hier_rule *end = selector->table + selector->count;
-    bool chosen = false;
+    const hier_rule *chosen = hier_select_rule(selector, *key), *end = selector->table + selector->count;
+    char text[96];
     rules_print_head();
     for (const hier_rule *rule = selector->rules[key->collective]; rule < end && rule->collective == key->collective;
-         rule++) {
-        rules_print_rule(selector, rule);
-        if (chosen) {
-            printf(" not looked at\n");
-            continue;
-        }
-        enum hier_miss miss = hier_rule_misses(selector, rule, *key);
-        print_reason(rule, miss, key);
-        chosen = miss == HIER_FITS;
-    }
+         rule++)
+        rules_print_rule(selector, rule,
+                         rule > chosen ? "not looked at"
+                                       : reason(rule, hier_rule_misses(selector, rule, *key), key, text));
 }
 
 /* What WEFT_ALGORITHM fixed, and whether it serves. */

@@ -22,7 +22,7 @@ static inline int hier_layout_threads(const hier_layout *layout, int node) {
 }
 
 static inline hier_layout hier_layout_of(int nodes, const size_t *offsets) {
-    hier_layout layout = {.nodes = nodes, .offsets = offsets};
+    hier_layout layout = {.nodes = nodes, .threads = 0, .offsets = offsets};
     for (int node = 0; node < nodes; node++)
         if (layout.threads < hier_layout_threads(&layout, node))
             layout.threads = hier_layout_threads(&layout, node);

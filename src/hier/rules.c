@@ -7,9 +7,8 @@
  * GB/s) with one process on each host. tests/hier/test_rules.cpp holds every choice against the best of all. Where threads
  * matter it is because a node's block is that of all its threads: a limit in bytes falls as they become more.
  *
- * HIER_MEASURED: two processes of one host. The model would take RAB for their long reductions, which halves the bytes on the
- * wire; in one memory there is no wire, and the fewer, longer messages of MST and nbBDE were faster. From three processes on
- * nothing was measured, and the model decides.
+ * HIER_MEASURED: two processes of one host, whose rows are older than the model's and stay. The model would take RAB for their
+ * long reductions. From three processes on nothing was measured, and the model decides.
  *
  * HIER_STRUCTURE: one node, where the process level does nothing; or collectives whose counts only some ranks know, so that
  * no row may ask for bytes, nor name an algorithm that must know all counts.
@@ -64,7 +63,12 @@ const hier_rule hier_rules[] = {
     {INTER_GATHER,               ANY, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_GATHERV,              ANY, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
 
-    {INTER_ALLGATHER,             48, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
+    {INTER_ALLGATHER,             24, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
+    {INTER_ALLGATHER,             48,   1, KIB(1),   "nbBDE",                  0,        HIER_FLAGS,  HIER_MODEL},
+    {INTER_ALLGATHER,             48,   4, 256,      "nbBDE",                  0,        HIER_FLAGS,  HIER_MODEL},
+    {INTER_ALLGATHER,             48,  16, 64,       "nbBDE",                  0,        HIER_FLAGS,  HIER_MODEL},
+    {INTER_ALLGATHER,             48, ANY, 16,       "nbBDE",                  0,        HIER_FLAGS,  HIER_MODEL},
+    {INTER_ALLGATHER,             48, ANY, KIB(4),   "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLGATHER,            ANY,   1, KIB(2),   "nbBDE",                  0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLGATHER,            ANY,   4, 512,      "nbBDE",                  0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLGATHER,            ANY,  16, 128,      "nbBDE",                  0,        HIER_FLAGS,  HIER_MODEL},
@@ -74,7 +78,12 @@ const hier_rule hier_rules[] = {
     {INTER_ALLGATHER,            ANY, ANY, KIB(4),   "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLGATHER,            ANY, ANY, ALL,      "nbBKT",                  0,        HIER_FLAGS,  HIER_MODEL},
 
-    {INTER_ALLGATHERV,            48, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
+    {INTER_ALLGATHERV,            24, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
+    {INTER_ALLGATHERV,            48,   1, KIB(1),   "nbBDE",                  0,        HIER_FLAGS,  HIER_MODEL},
+    {INTER_ALLGATHERV,            48,   4, 256,      "nbBDE",                  0,        HIER_FLAGS,  HIER_MODEL},
+    {INTER_ALLGATHERV,            48,  16, 64,       "nbBDE",                  0,        HIER_FLAGS,  HIER_MODEL},
+    {INTER_ALLGATHERV,            48, ANY, 16,       "nbBDE",                  0,        HIER_FLAGS,  HIER_MODEL},
+    {INTER_ALLGATHERV,            48, ANY, KIB(4),   "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLGATHERV,           ANY,   1, KIB(2),   "nbBDE",                  0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLGATHERV,           ANY,   4, 512,      "nbBDE",                  0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLGATHERV,           ANY,  16, 128,      "nbBDE",                  0,        HIER_FLAGS,  HIER_MODEL},
