@@ -2,20 +2,13 @@
 /* --why: each rule that is looked at, what WEFT_ALGORITHM does to the choice, and what the model says of the candidates. */
 #include "rules_show.h"
 
-#include "simulate.h"
 #include <core/config.h>
 #include <core/error.h>
 #include <errno.h>
 #include <getopt.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A prediction takes half a second for so many messages. */
-#define MOST_MESSAGES   ((size_t)1000 * 1000)
-/* The names, and what the rules have besides. */
-#define MOST_CANDIDATES (BENCH_MOST_CANDIDATES + HIER_MAX_RULES)
 
 enum { WHY = 1, BYTES, NODES, THREADS, NONCOMMUTATIVE, MACHINE };
 static const struct option options[] = {{"why", 1, 0, WHY},
@@ -25,13 +18,6 @@ static const struct option options[] = {{"why", 1, 0, WHY},
                                         {"noncommutative", 0, 0, NONCOMMUTATIVE},
                                         {"machine", 1, 0, MACHINE},
                                         {0, 0, 0, 0}};
-
-typedef struct question {
-    hier_key key;
-    size_t bytes; /* the key's, before the selector is not told */
-    bench_machine machine;
-    const char *machine_text;
-} question;
 
 /* Collectives whose counts only some ranks know. */
 #define UNKNOWN_BYTES                                                                                                  \
@@ -97,7 +83,7 @@ static int parse_collective(const char *name, enum inter_collective *collective)
     return wrong("there is no collective \"%s\"", name);
 }
 
-static int parse_option(int letter, const char *value, question *asked) {
+static int parse_option(int letter, const char *value, rules_question *asked) {
     switch (letter) {
     case WHY:
         return parse_collective(value, &asked->key.collective);
@@ -119,7 +105,7 @@ static int parse_option(int letter, const char *value, question *asked) {
 }
 
 /* The machine on which the nodes of the question are. */
-static int make_machine(question *asked) {
+static int make_machine(rules_question *asked) {
     char message[256];
     const char *text = asked->machine_text ? asked->machine_text : "nodes=1";
     if (bench_parse_machine(text, &asked->machine, message, sizeof message))
@@ -134,7 +120,7 @@ static int make_machine(question *asked) {
     return 0;
 }
 
-static int parse(int argc, char **argv, question *asked) {
+static int parse(int argc, char **argv, rules_question *asked) {
     int letter, code = 0;
     opterr = 0;
     while (!code && (letter = getopt_long(argc, argv, "", options, NULL)) != -1)
@@ -153,7 +139,7 @@ static int parse(int argc, char **argv, question *asked) {
     return make_machine(asked);
 }
 
-static void print_question(const question *asked) {
+static void print_question(const rules_question *asked) {
     const hier_key *key = &asked->key;
     printf("%s of %zu bytes a rank, %d node%s of %d thread%s", inter_collective_name(key->collective), asked->bytes,
            key->nodes, key->nodes == 1 ? "" : "s", key->threads, key->threads == 1 ? "" : "s");
@@ -220,80 +206,10 @@ static hier_choice print_choice(const hier_selector *selector, const hier_key *k
     return choice;
 }
 
-typedef struct candidate {
-    inter_algorithm algorithm;
-    double seconds; /* infinite: too many messages to follow */
-} candidate;
-
-static void add_candidate(candidate *list, int *count, const inter_algorithm *algorithm) {
-    for (int i = 0; i < *count; i++)
-        if (strcmp(list[i].algorithm.name, algorithm->name) == 0)
-            return;
-    list[(*count)++].algorithm = *algorithm;
-}
-
-/* Those of --simulate, those of the collective's rules, and what was chosen: each once. */
-static int list_candidates(const hier_selector *selector, const hier_key *key, const inter_algorithm *chosen,
-                           candidate *list) {
-    inter_algorithm common[BENCH_MOST_CANDIDATES];
-    int count = 0, commons = bench_candidates(key->collective, common);
-    add_candidate(list, &count, chosen);
-    for (int i = 0; i < commons; i++)
-        add_candidate(list, &count, &common[i]);
-    for (size_t i = 0; i < selector->count; i++)
-        if (selector->table[i].collective == key->collective)
-            add_candidate(list, &count, &selector->process[i]);
-    return count;
-}
-
-static int by_time(const void *left, const void *right) {
-    double a = ((const candidate *)left)->seconds, b = ((const candidate *)right)->seconds;
-    return (a > b) - (a < b);
-}
-
-static int predict(const question *asked, candidate *list, int count) {
-    size_t bytes = asked->bytes;
-    inter_view view = bench_process_view(&asked->machine, asked->key.collective, &bytes);
-    for (int i = 0; i < count; i++) {
-        inter_prediction made;
-        enum inter_predicted code =
-            inter_predict(&asked->machine.costs, &list[i].algorithm, &view, MOST_MESSAGES, &made);
-        if (code != INTER_PREDICTED && code != INTER_PREDICT_TOO_LARGE) {
-            fprintf(stderr, "weft-info: %s %s: %s\n", inter_collective_name(view.collective), list[i].algorithm.name,
-                    code == INTER_PREDICT_NO_MEMORY ? "no memory" : "its messages do not match: a bug");
-            return EXIT_FAILURE;
-        }
-        list[i].seconds = code == INTER_PREDICTED ? made.seconds : INFINITY;
-    }
-    qsort(list, (size_t)count, sizeof(*list), by_time);
-    return EXIT_SUCCESS;
-}
-
-static int print_predictions(const question *asked, const hier_selector *selector, const inter_algorithm *chosen) {
-    static candidate list[MOST_CANDIDATES];
-    if (asked->key.nodes == 1) {
-        printf("\nOne node: there is nothing between processes to predict.\n");
-        return EXIT_SUCCESS;
-    }
-    int count = list_candidates(selector, &asked->key, chosen, list), code = predict(asked, list, count);
-    printf("\nPredicted between processes, on a machine of %s:\n",
-           asked->machine_text ? asked->machine_text : "latency=1us,bandwidth=12.5GB/s (see --machine)");
-    for (int i = 0; i < count && !code; i++) {
-        printf("  %-24s ", list[i].algorithm.name);
-        if (isinf(list[i].seconds))
-            printf("  too many messages to follow");
-        else
-            printf("%12.2f us", 1e6 * list[i].seconds);
-        printf("%s%s\n", strcmp(list[i].algorithm.name, chosen->name) == 0 ? "  chosen" : "",
-               !asked->key.commutative && list[i].algorithm.commutes ? "  loses the order of the ranks" : "");
-    }
-    return code;
-}
-
 int rules_why(int argc, char **argv) {
     static hier_selector selector;
     core_config config;
-    question asked = {.key = {.nodes = 2, .threads = 1, .commutative = true}, .bytes = 8};
+    rules_question asked = {.key = {.nodes = 2, .threads = 1, .commutative = true}, .bytes = 8};
     int code = parse(argc, argv, &asked);
     if (code)
         return code;
@@ -304,5 +220,5 @@ int rules_why(int argc, char **argv) {
     print_question(&asked);
     print_rules(&selector, &asked.key);
     hier_choice choice = print_choice(&selector, &asked.key);
-    return print_predictions(&asked, &selector, choice.process);
+    return rules_predict(&asked, &selector, choice.process);
 }

@@ -7,8 +7,9 @@
  * GB/s) with one process on each host. tests/hier/test_rules.cpp holds every choice against the best of all. Where threads
  * matter it is because a node's block is that of all its threads: a limit in bytes falls as they become more.
  *
- * HIER_MEASURED: two processes of one host, whose rows are older than the model's and stay. The model would take RAB for their
- * long reductions. From three processes on nothing was measured, and the model decides.
+ * HIER_HOST: up to four nodes, which mostly are processes of one host and may share its cores. The rows of two processes were
+ * measured there; those of three and four are as old and stay until somebody measures: the model would take RAB for two, and
+ * chains of short segments for more, but knows nothing of memory that is shared, nor of a wake-up for each segment.
  *
  * HIER_STRUCTURE: one node, where the process level does nothing; or collectives whose counts only some ranks know, so that
  * no row may ask for bytes, nor name an algorithm that must know all counts.
@@ -27,12 +28,14 @@
 
 // clang-format off
 const hier_rule hier_rules[] = {
-    /* collective    nodes thrds bytes     process  segment   threads' part  from */
+    /* of                      nodes thrds bytes     process                   segment   threads      from */
     {INTER_BARRIER,              ANY, ANY, ALL,      "DISS",                   0,        HIER_FLAGS,  HIER_MODEL},
 
     {INTER_BCAST,                 24, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_BCAST,                ANY, ANY, INLINE,   "bFaT",                   0,        HIER_INLINE, HIER_MODEL},
-    {INTER_BCAST,                  2, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MEASURED},
+    {INTER_BCAST,                  2, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
+    {INTER_BCAST,                  4, ANY, KIB(128), "MST",                    0,        HIER_FLAGS,  HIER_HOST},
+    {INTER_BCAST,                  4, ANY, ALL,      "CHAIN",                  KIB(64),  HIER_FLAGS,  HIER_HOST},
     {INTER_BCAST,                 12, ANY, KIB(8),   "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_BCAST,                ANY, ANY, KIB(16),  "bFaT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_BCAST,                ANY, ANY, KIB(64),  "MST",                    0,        HIER_FLAGS,  HIER_MODEL},
@@ -106,10 +109,14 @@ const hier_rule hier_rules[] = {
     {INTER_ALLTOALLV,            ANY, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_ALLTOALLW,            ANY, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
 
+    {INTER_REDUCE,                 4, ANY, INLINE,   "MST",                    0,        HIER_INLINE, HIER_HOST},
     {INTER_REDUCE,                24, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_REDUCE,               ANY, ANY, INLINE,   "MST",                    0,        HIER_INLINE, HIER_MODEL},
-    {INTER_REDUCE,                 2, ANY, MIB(2),   "MST",                    0,        HIER_SLICES, HIER_MEASURED},
-    {INTER_REDUCE,                 2, ANY, ALL,      "MST",                    KIB(256), HIER_SLICES, HIER_MEASURED},
+    {INTER_REDUCE,                 2, ANY, MIB(2),   "MST",                    0,        HIER_SLICES, HIER_HOST},
+    {INTER_REDUCE,                 2, ANY, ALL,      "MST",                    KIB(256), HIER_SLICES, HIER_HOST},
+    {INTER_REDUCE,                 4, ANY, KIB(8),   "MST",                    0,        HIER_SLICES, HIER_HOST},
+    {INTER_REDUCE,                 4, ANY, MIB(2),   "RAB",                    0,        HIER_SLICES, HIER_HOST},
+    {INTER_REDUCE,                 4, ANY, ALL,      "RAB",                    MIB(1),   HIER_SLICES, HIER_HOST},
     {INTER_REDUCE,                 8, ANY, KIB(4),   "nbFT",                   0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE,               ANY, ANY, KIB(16),  "MST",                    0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE,                 6, ANY, ALL,      "CHAIN",                  KIB(16),  HIER_SLICES, HIER_MODEL},
@@ -124,12 +131,14 @@ const hier_rule hier_rules[] = {
 
     {INTER_ALLREDUCE,              1, ANY, 256,      "nbBDE",                  0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_ALLREDUCE,              1, ANY, ALL,      "nbBDE",                  0,        HIER_SLICES, HIER_STRUCTURE},
-    {INTER_ALLREDUCE,              2, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_MEASURED},
+    {INTER_ALLREDUCE,              4, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_HOST},
     {INTER_ALLREDUCE,             12, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_ALLREDUCE,            ANY, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_MODEL},
-    {INTER_ALLREDUCE,              2, ANY, MIB(2),   "nbBDE",                  0,        HIER_SLICES, HIER_MEASURED},
-    {INTER_ALLREDUCE,              2, ANY, ALL,      "nbBDE",                  KIB(256), HIER_SLICES, HIER_MEASURED},
-    {INTER_ALLREDUCE,              3, ANY, KIB(64),  "nbFT",                   0,        HIER_SLICES, HIER_MODEL},
+    {INTER_ALLREDUCE,              2, ANY, MIB(2),   "nbBDE",                  0,        HIER_SLICES, HIER_HOST},
+    {INTER_ALLREDUCE,              2, ANY, ALL,      "nbBDE",                  KIB(256), HIER_SLICES, HIER_HOST},
+    {INTER_ALLREDUCE,              4, ANY, KIB(8),   "nbBDE",                  0,        HIER_SLICES, HIER_HOST},
+    {INTER_ALLREDUCE,              4, ANY, MIB(2),   "RAB",                    0,        HIER_SLICES, HIER_HOST},
+    {INTER_ALLREDUCE,              4, ANY, ALL,      "RAB",                    MIB(1),   HIER_SLICES, HIER_HOST},
     {INTER_ALLREDUCE,              6, ANY, KIB(16),  "nbFT",                   0,        HIER_SLICES, HIER_MODEL},
     {INTER_ALLREDUCE,             12, ANY, KIB(4),   "nbFT",                   0,        HIER_SLICES, HIER_MODEL},
     {INTER_ALLREDUCE,            ANY, ANY, KIB(8),   "nbBDE",                  0,        HIER_SLICES, HIER_MODEL},
@@ -175,8 +184,10 @@ const hier_rule hier_rules[] = {
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, ALL,      "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, ALL,      "MSTReduce+MSTScatterv",  0,        HIER_SLICES, HIER_MODEL},
 
+    {INTER_SCAN,                   4, ANY, INLINE,   "BDE",                    0,        HIER_INLINE, HIER_HOST},
     {INTER_SCAN,                  24, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_SCAN,                 ANY, ANY, INLINE,   "BDE",                    0,        HIER_INLINE, HIER_MODEL},
+    {INTER_SCAN,                   4, ANY, ALL,      "BDE",                    0,        HIER_SLICES, HIER_HOST},
     {INTER_SCAN,                   8, ANY, KIB(4),   "nbFT",                   0,        HIER_SLICES, HIER_MODEL},
     {INTER_SCAN,                 ANY, ANY, KIB(32),  "BDE",                    0,        HIER_SLICES, HIER_MODEL},
     {INTER_SCAN,                   6, ANY, ALL,      "linear",                 KIB(16),  HIER_SLICES, HIER_MODEL},
@@ -191,8 +202,10 @@ const hier_rule hier_rules[] = {
     {INTER_SCAN,                 ANY, ANY, MIB(2),   "BDE",                    KIB(64),  HIER_SLICES, HIER_MODEL},
     {INTER_SCAN,                 ANY, ANY, ALL,      "linear",                 KIB(16),  HIER_SLICES, HIER_MODEL},
 
+    {INTER_EXSCAN,                 4, ANY, INLINE,   "BDE",                    0,        HIER_INLINE, HIER_HOST},
     {INTER_EXSCAN,                24, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_EXSCAN,               ANY, ANY, INLINE,   "BDE",                    0,        HIER_INLINE, HIER_MODEL},
+    {INTER_EXSCAN,                 4, ANY, ALL,      "BDE",                    0,        HIER_SLICES, HIER_HOST},
     {INTER_EXSCAN,                 8, ANY, KIB(4),   "nbFT",                   0,        HIER_SLICES, HIER_MODEL},
     {INTER_EXSCAN,               ANY, ANY, KIB(32),  "BDE",                    0,        HIER_SLICES, HIER_MODEL},
     {INTER_EXSCAN,                 6, ANY, ALL,      "linear",                 KIB(16),  HIER_SLICES, HIER_MODEL},

@@ -36,7 +36,7 @@ typedef struct hier_key {
 /** Where a rule's limits and its process-level algorithm come from. */
 enum hier_origin {
     HIER_MODEL,    /* no other algorithm is predicted to be much faster (inter/predict.h); tests/hier/test_rules.cpp */
-    HIER_MEASURED, /* on one host, where the model's network does not hold */
+    HIER_HOST,     /* up to four processes of one host, where the model's network does not hold */
     HIER_STRUCTURE /* ranks know too little, or the thread level asks for it */
 };
 

@@ -44,8 +44,8 @@ class Rules : public ::testing::TestWithParam<int> {
         const inter_algorithm &chosen = *hier_rule_algorithm(&selector_, rule);
         double mine = predict(machine, chosen, view), best = INFINITY;
         std::string name;
-        if (rule->origin == HIER_MEASURED) {
-            EXPECT_LE(key.nodes, 4) << "measured on one host";
+        if (rule->origin == HIER_HOST) {
+            EXPECT_LE(key.nodes, 4) << "on one host";
             return;
         }
         if (std::isinf(mine))

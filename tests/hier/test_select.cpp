@@ -159,7 +159,7 @@ TEST_F(Selector, EitherSideOfTheSlashMayBeLeftOut) {
     EXPECT_EQ(choice(INTER_BARRIER, 1, 0), "DISS/counter");
     EXPECT_EQ(choice(INTER_GATHER, 100, 8), "MST/flags") << "not mentioned";
     parse("allreduce=");
-    EXPECT_EQ(choice(INTER_ALLREDUCE, 3, 8), "nbFT/inline") << "nothing is fixed";
+    EXPECT_EQ(choice(INTER_ALLREDUCE, 3, 8), "nbBDE/inline") << "nothing is fixed";
 }
 
 TEST_F(Selector, ComposedNamesAndTheLastWordCount) {
@@ -197,15 +197,15 @@ TEST_F(Selector, SegmentsAreForcedWithANumber) {
 TEST_F(Selector, InlineGivesWayWhenItDoesNotFit) {
     parse("bcast=/inline,reduce=/inline,allreduce=/inline");
     EXPECT_EQ(choice(INTER_BCAST, 3, inline_bytes), "nbFT/inline");
-    EXPECT_EQ(choice(INTER_BCAST, 3, inline_bytes + 1), "nbFT/flags");
-    EXPECT_EQ(choice(INTER_REDUCE, 3, inline_bytes + 1), "nbFT/slices");
-    EXPECT_EQ(choice(INTER_ALLREDUCE, 3, inline_bytes + 1), "nbFT/slices");
+    EXPECT_EQ(choice(INTER_BCAST, 3, inline_bytes + 1), "MST/flags");
+    EXPECT_EQ(choice(INTER_REDUCE, 3, inline_bytes + 1), "MST/slices");
+    EXPECT_EQ(choice(INTER_ALLREDUCE, 3, inline_bytes + 1), "nbBDE/slices");
 }
 
 TEST_F(Selector, WhatLosesRankOrderGivesWayToARule) {
     parse("allreduce=BKT/slices,reduce_scatter=nbBKT");
     EXPECT_EQ(choice(INTER_ALLREDUCE, 3, 8, true), "BKT/slices");
-    EXPECT_EQ(choice(INTER_ALLREDUCE, 3, 8, false), "nbFT/slices");
+    EXPECT_EQ(choice(INTER_ALLREDUCE, 3, 8, false), "nbBDE/slices");
     EXPECT_EQ(choice(INTER_REDUCE_SCATTER, 3, 1 << 20, true), "nbBKT/slices");
     EXPECT_EQ(choice(INTER_REDUCE_SCATTER, 3, 1 << 20, false), "MSTReduce+MSTScatterv/slices");
     parse("");
