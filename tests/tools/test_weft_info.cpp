@@ -95,7 +95,7 @@ TEST(Why, TellsWhatEachRowWasMissedBy) {
 }
 
 TEST(Why, ThreadsAndTheOrderOfOperands) {
-    Result many = run({"--why", "alltoall", "--bytes", "800", "--nodes", "100", "--threads", "2"});
+    Result many = run({"--why", "alltoall", "--bytes", "800", "--nodes", "200", "--threads", "2"});
     EXPECT_EQ(line_of(many.out, "alltoall any 1 "),
               "alltoall any 1 64K BRUCK/flags model no: 2 threads a node, at most 1");
     Result one = run({"--why", "alltoall", "--bytes", "800", "--nodes", "100"});
