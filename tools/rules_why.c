@@ -41,15 +41,16 @@ bool rules_why_asked(int argc, char **argv) {
 }
 
 void rules_why_help(FILE *file) {
-    fprintf(file,
-            "\nOr explains a choice of algorithms:\n\n"
-            "  --why COLLECTIVE   which rules were looked at, what was chosen, and what the model predicts\n"
-            "    --bytes B        that one rank contributes, as in 64K; default 8\n"
-            "    --nodes N        processes; default 2\n"
-            "    --threads T      of a node; default 1\n"
-            "    --noncommutative the operation must keep the order of the ranks\n"
-            "    --machine TEXT   what predictions are for, as in latency=5us,bandwidth=1GB/s,processes=4 (here:\n"
-            "                     so many nodes share a host); weft-bench --simulate --help lists what there is\n");
+    fprintf(
+        file,
+        "\nOr explains a choice of algorithms:\n\n"
+        "  --why COLLECTIVE   which rules were looked at, what was chosen, and what the model predicts\n"
+        "    --bytes B        that one rank contributes in all, as in 64K (alltoall: all of its blocks); default 8\n"
+        "    --nodes N        processes; default 2\n"
+        "    --threads T      of a node; default 1\n"
+        "    --noncommutative the operation must keep the order of the ranks\n"
+        "    --machine TEXT   what predictions are for, as in latency=5us,bandwidth=1GB/s,processes=4 (here:\n"
+        "                     so many nodes share a host); weft-bench --simulate --help lists what there is\n");
 }
 
 /* "64K" */

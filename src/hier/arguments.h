@@ -29,7 +29,7 @@ typedef struct hier_arguments {
      * to the end: staging.h */
     bool strided;
     struct hier_staging *staging; /* once staged: what the buffers above belong to */
-    size_t bytes;                 /* what one rank contributes (a block, a vector), as all ranks know it; else 0 */
+    size_t bytes;                 /* a vector, or a block, of one rank, as all ranks know it; else 0 */
     size_t own_bytes;             /* gatherv, scatterv, allgatherv: of the rank's own block */
 } hier_arguments;
 
