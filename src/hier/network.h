@@ -170,12 +170,10 @@ static inline bool hier_is_busy(const weft_comm *comm) {
 static inline void hier_take(hier_call *call, weft_comm *comm, intra_member *member, hier_slot *slots,
                              const hier_arguments *arguments, bool waits) {
     const hier_layout *layout = comm->layout;
-    bool commutative = !arguments->op || arguments->op->commutative;
     intra_take(&call->meeting, member, hier_note(arguments), waits);
     call->comm = comm;
     call->arguments = arguments;
-    call->choice =
-        hier_select(&comm->world->selector, arguments->collective, layout->nodes, arguments->bytes, commutative);
+    call->choice = hier_select(&comm->world->selector, hier_key_of(arguments, layout));
     call->start = NULL;
     call->looks = 0;
     call->error = WEFT_SUCCESS;

@@ -60,7 +60,7 @@ static int make_layout(weft_team *team, const weft_comm *parent, const entry *en
     if (team->offsets[parent->size] > INT32_MAX)
         return core_error(WEFT_ERR_ARG, "rank %d: weft_team_create: %zu threads in all, at most %d can be ranks",
                           parent->rank, team->offsets[parent->size], INT32_MAX);
-    team->layout = (hier_layout){.nodes = parent->size, .offsets = team->offsets};
+    team->layout = hier_layout_of(parent->size, team->offsets);
     return WEFT_SUCCESS;
 }
 

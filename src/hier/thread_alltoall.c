@@ -142,6 +142,7 @@ static bool exchange(hier_call *call) {
 bool hier_thread_alltoall(hier_call *call) {
     /* Nodes with unequal threads exchange blocks of unequal size. */
     if (!inter_is(INTER_ALLTOALLV, call->choice.process->collectives))
-        call->choice = hier_select(&call->comm->world->selector, INTER_ALLTOALLV, call->comm->layout->nodes, 0, true);
+        call->choice =
+            hier_select(&call->comm->world->selector, hier_key_without_bytes(INTER_ALLTOALLV, call->comm->layout));
     return exchange(call);
 }

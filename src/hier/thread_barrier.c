@@ -40,6 +40,6 @@ static bool by_flags(hier_call *call) {
 
 bool hier_thread_barrier(hier_call *call) {
     /* A collective without data comes here too. */
-    call->choice = hier_select(&call->comm->world->selector, INTER_BARRIER, call->comm->layout->nodes, 0, true);
+    call->choice = hier_select(&call->comm->world->selector, hier_key_without_bytes(INTER_BARRIER, call->comm->layout));
     return call->choice.thread == HIER_COUNTER ? by_counter(call) : by_flags(call);
 }

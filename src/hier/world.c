@@ -48,7 +48,7 @@ static int make_process_comm(hier_world *world, int rank, int size) {
         return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a communicator of %d processes", rank, size);
     for (int node = 0; node <= size; node++)
         world->node_offsets[node] = (size_t)node;
-    world->layout = (hier_layout){.nodes = size, .offsets = world->node_offsets};
+    world->layout = hier_layout_of(size, world->node_offsets);
     weft_comm *comm = world->process_comm;
     comm->world = world;
     comm->layout = &world->layout;
