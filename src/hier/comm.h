@@ -24,6 +24,9 @@ typedef struct hier_slot {
     int error; /* of the network part; written before the release, read after it */
 } hier_slot;
 
+/* With two of them a start mostly need not look whether all have completed the one before. */
+#define HIER_RING_SLOTS 2
+
 /**
  * Of a persistent collective of a thread communicator: where the threads of this process meet. Made by the first of them that
  * comes, freed when all have freed their requests.
@@ -33,7 +36,7 @@ typedef struct hier_ring {
     uint64_t number;        /* of the persistent collective on its team */
     int left;               /* threads that have freed theirs */
     intra_team *intra;
-    hier_slot slot;
+    hier_slot slots[HIER_RING_SLOTS];
 } hier_ring;
 
 struct weft_team {

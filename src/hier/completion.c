@@ -257,7 +257,20 @@ int weft_testall(size_t count, weft_request *requests[], int *done, weft_status 
     return done ? complete_all(&list, done) : missing(__func__, "done");
 }
 
+/* Is it a thread's part, alone under way, and all else in order? Then waiting for it needs no list. */
+static bool is_lone_part(const weft_request *request) {
+    return is_request(request) && request->kind == HIER_PART && request->active && request->comm->agent->parts <= 1 &&
+           pthread_equal(request->comm->owner, pthread_self());
+}
+
 int weft_wait(weft_request **request, weft_status *status) {
+    if (request && is_lone_part(*request)) {
+        weft_request *waited = *request;
+        hier_part_wait(waited);
+        if (!waited->persistent)
+            *request = WEFT_REQUEST_NULL;
+        return take_part(waited, status);
+    }
     completing list = {.call = __func__, .count = 1, .requests = request, .statuses = status};
     return complete_all(&list, NULL);
 }

@@ -196,6 +196,14 @@ void hier_network(hier_call *call, int need_thread, unsigned need_phase, hier_st
     call->meeting.idle_argument = call;
 }
 
+void hier_let_wait(hier_call *call) {
+    intra_let_wait(&call->meeting, true);
+    if (call->start)
+        call->meeting.idle = drive;
+    else
+        hier_drive_others(call);
+}
+
 int hier_start(hier_call *call, const inter_view *view, const inter_binding *binding) {
     inter_id id = {call->comm->team->context, call->ring ? call->ring->number : call->meeting.sequence, call->ring};
     inter_binding bound = *binding;

@@ -99,6 +99,9 @@ void hier_network(hier_call *call, int need_thread, unsigned need_phase, hier_st
 /** Starts the chosen process-level algorithm with this process's buffers; for start functions. */
 int hier_start(hier_call *call, const inter_view *view, const inter_binding *binding);
 
+/** A call that did not wait does from now on. */
+void hier_let_wait(hier_call *call);
+
 /**
  * Drives or waits until the network part is done. False when it failed, and the call's error is set, or when it is not done and
  * the call does not wait. True on a single node.
@@ -163,6 +166,14 @@ static inline bool hier_is_busy(const weft_comm *comm) {
     return comm->talks || comm->agent->parts;
 }
 
+/** Others may need this thread's part in a message, or in another collective, before they come to this one. */
+static inline void hier_drive_others(hier_call *call) {
+    if (!hier_is_busy(call->comm))
+        return;
+    call->meeting.idle = hier_look_after_agent;
+    call->meeting.idle_argument = call->comm->agent;
+}
+
 /**
  * Takes the member's next meeting, in a ring with those slots, and chooses the algorithms. Field by field: setting the whole
  * struct to 0 would take longer.
@@ -186,11 +197,8 @@ static inline void hier_take(hier_call *call, weft_comm *comm, intra_member *mem
         call->root_node = hier_layout_node(layout, arguments->root);
     }
     call->root_thread = arguments->root - (int)layout->offsets[call->root_node];
-    /* Others may need this thread's part in a message, or in another collective, before they come to this one. */
-    if (waits && hier_is_busy(comm)) {
-        call->meeting.idle = hier_look_after_agent;
-        call->meeting.idle_argument = comm->agent;
-    }
+    if (waits)
+        hier_drive_others(call);
 }
 
 /** Ends a call that is over, or failed and settled. */

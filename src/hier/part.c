@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
+#include <hier/drive.h>
 #include <hier/part.h>
 #include <hier/staging.h>
 #include <string.h>
@@ -107,14 +108,15 @@ static int copy_arrays(const weft_comm *comm, hier_part *part) {
 static void free_ring(hier_ring *ring) {
     if (!ring)
         return;
-    inter_execution_free(&ring->slot.execution);
+    for (int slot = 0; slot < HIER_RING_SLOTS; slot++)
+        inter_execution_free(&ring->slots[slot].execution);
     intra_team_free(ring->intra);
     free(ring);
 }
 
 static hier_ring *make_ring(const weft_team *team, uint64_t number) {
     hier_ring *ring = calloc(1, sizeof(*ring));
-    if (!ring || intra_team_create(team->intra->threads, 1, team->intra->waiting, &ring->intra)) {
+    if (!ring || intra_team_create(team->intra->threads, HIER_RING_SLOTS, team->intra->waiting, &ring->intra)) {
         free(ring);
         return NULL;
     }
@@ -269,6 +271,24 @@ unsigned hier_parts_progress(weft_comm *comm) {
     return complete;
 }
 
+void hier_part_wait(weft_request *request) {
+    hier_part *part = part_of(request);
+    weft_comm *comm = request->comm;
+    if (part->state == HIER_COMPLETE)
+        return;
+    comm->running = comm->queued = NULL; /* where it was alone */
+    comm->queued_last = &comm->queued;
+    comm->agent->parts--;
+    hier_let_wait(&part->call);
+    if (part->state == HIER_QUEUED && !intra_is_free(&part->call.meeting))
+        hier_await_slot(&part->call);
+    comm->agent->parts++;
+    while (!advance(part)) { /* it failed */
+        hier_agent_progress(comm->agent);
+        sched_yield();
+    }
+}
+
 bool hier_parts_sleep(const hier_agent *agent, long nanoseconds) {
     for (const weft_comm *comm = agent->comms; comm; comm = comm->next_of_agent) {
         const intra_meeting *meeting = comm->running ? &part_of(comm->running)->call.meeting : NULL;
@@ -287,7 +307,7 @@ static void start(hier_part *part) {
     intra_member *member = ring ? &ring->intra->members[comm->thread] : comm->member;
     if (part->arguments.staging)
         hier_staging_pack(part->arguments.staging);
-    hier_take(call, comm, member, ring ? &ring->slot : comm->team->slots, &part->arguments, false);
+    hier_take(call, comm, member, ring ? ring->slots : comm->team->slots, &part->arguments, false);
     call->scratch = &part->scratch;
     call->ring = ring;
     part->state = HIER_QUEUED;

@@ -10,7 +10,7 @@
  * the order of their calls, and at most as many run as its team has slots. A part is its thread's alone; the network's share
  * is driven as that of a blocking call, by whoever waits.
  *
- * A persistent collective is started in any order by its ranks: so each has a ring of its own, with one slot.
+ * A persistent collective is started in any order by its ranks: so each has a ring of its own.
  */
 #ifndef HIER_PART_H
 #define HIER_PART_H
@@ -44,6 +44,9 @@ unsigned hier_parts_progress(weft_comm *comm);
 
 /** Sleeps until something that one of the agent's parts waits for is there, for so long at most; false: none waits for a thread. */
 bool hier_parts_sleep(const hier_agent *agent, long nanoseconds);
+
+/** Waits for a part that is active and the only thing that its thread has under way beside messages, as a blocking call waits. */
+void hier_part_wait(weft_request *request);
 
 /** The error of a part that is complete, and its sentence; without one what has come stands in the user's buffers. */
 int hier_part_result(const weft_request *request);

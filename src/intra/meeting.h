@@ -36,6 +36,12 @@ typedef struct intra_meeting {
 /** Up to this many threads look at each other's flags; more go by way of thread 0. */
 #define INTRA_FLAT_THREADS 8
 
+/** From now on it waits, or does not. */
+static inline void intra_let_wait(intra_meeting *meeting, bool waits) {
+    meeting->waits = waits;
+    meeting->hot = waits ? meeting->team->waiting.hot : 0;
+}
+
 /**
  * Takes the thread's next collective, which `note` tells from others; `waits`: it is one to block in. Nothing of it may be used
  * before intra_is_free() says so and intra_occupy() was called.
@@ -54,9 +60,8 @@ static inline void intra_take(intra_meeting *meeting, intra_member *member, uint
     meeting->own = slot + 1 + member->thread;
     meeting->sequence = ++member->sequence;
     meeting->note = note;
-    meeting->waits = waits;
-    meeting->hot = waits ? team->waiting.hot : 0;
-    meeting->looks = 0;
+    intra_let_wait(meeting, waits);
+    meeting->looks = 1; /* at the first one nobody asks why */
     meeting->awaited = NULL;
     meeting->mismatch = -1;
     meeting->idle = NULL;
