@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
 #include <hier/drive.h>
-#include <hier/network.h>
+#include <hier/waits.h>
 
 /* Under SERIALIZED the leader drives at every look, the others now and then, lest all fight for the funnel. */
 #define DRIVE_EVERY 16
@@ -90,9 +90,12 @@ int hier_end_failed(hier_call *call) {
             gone++;
         if (settle_network(call, gone == hier_threads(call)) && gone == hier_threads(call))
             break;
-        if (core_backoff(&call->meeting.team->waiting, &looks))
+        bool tired = core_backoff(&call->meeting.team->waiting, &looks);
+        hier_call_looks(call, tired);
+        if (tired)
             hier_sleep(&(hier_bed){0}); /* for the time only */
     }
+    hier_comm_goes_on(call->comm);
     intra_end(&call->meeting);
     return call->error;
 }
@@ -105,6 +108,7 @@ static enum core_idle drive(void *argument, bool tired) {
     int self = call->meeting.member->thread, missing = -1;
     hier_bed bed;
     bool funneled = world->config.thread_level == WEFT_THREAD_FUNNELED;
+    hier_call_looks(call, tired);
     if (call->comm->talks && hier_agent_progress(call->comm->agent))
         return CORE_IDLE_MOVED;
     if (self != 0 && (funneled || (!tired && call->looks++ % DRIVE_EVERY)))
@@ -138,9 +142,10 @@ static enum core_idle drive(void *argument, bool tired) {
     return moved ? CORE_IDLE_MOVED : CORE_IDLE_NOTHING;
 }
 
-enum core_idle hier_look_after_mail(void *argument, bool tired) {
-    (void)tired;
-    return hier_agent_progress(argument) ? CORE_IDLE_MOVED : CORE_IDLE_NOTHING;
+enum core_idle hier_look_around(void *argument, bool tired) {
+    hier_call *call = argument;
+    hier_call_looks(call, tired);
+    return call->comm->talks && hier_agent_progress(call->comm->agent) ? CORE_IDLE_MOVED : CORE_IDLE_NOTHING;
 }
 
 void hier_network(hier_call *call, int need_thread, unsigned need_phase, hier_start_function *start) {

@@ -68,8 +68,11 @@ static inline size_t hier_first_rank(const hier_call *call) {
     return call->comm->layout->offsets[call->comm->node];
 }
 
-/** The idle function of collectives within a process: moves the messages of an agent (the argument) on. */
-enum core_idle hier_look_after_mail(void *argument, bool tired);
+/**
+ * The idle function of collectives within a process; the argument is the call. Says what it waits in when that takes long, and moves the
+ * thread's messages on once it has any: others may need its part in one before they come to the collective.
+ */
+enum core_idle hier_look_around(void *argument, bool tired);
 
 /** Notes that `thread` is in another call: sets the call's error, writes the sentence. Returns false. */
 bool hier_mismatch(hier_call *call, int thread) __attribute__((cold));
@@ -107,14 +110,14 @@ static inline void hier_begin(hier_call *call, weft_comm *comm, const hier_argum
         call->root_node = hier_layout_node(layout, arguments->root);
     }
     call->root_thread = arguments->root - (int)layout->offsets[call->root_node];
-    if (comm->talks) { /* others may need this thread's part in a message before they come to the collective */
-        call->meeting.idle = hier_look_after_mail;
-        call->meeting.idle_argument = comm->agent;
-    }
+    call->meeting.idle = hier_look_around;
+    call->meeting.idle_argument = call;
+    hier_comm_goes_on(comm); /* after a wait for the slot */
 }
 
 /** Ends the call, whatever happened; returns its error. */
 static inline int hier_end(hier_call *call) {
+    hier_comm_goes_on(call->comm);
     if (call->error)
         return hier_end_failed(call);
     intra_end(&call->meeting);

@@ -3,7 +3,7 @@
 #include <core/error.h>
 #include <hier/arguments.h>
 #include <hier/channels.h>
-#include <hier/message.h>
+#include <hier/waits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,6 +192,7 @@ static int build(weft_comm *parent, const entry *entries, weft_team **made) {
     team->by_lines = awake || team->world->lines_wake;
     hier_funnel_leave(team->world);
     hier_channels_let_in(team->world, context, team->mailboxes, team->intra->threads);
+    hier_roster_add_team(&team->world->roster, team);
     *made = team;
     return WEFT_SUCCESS;
 }
@@ -288,6 +289,8 @@ int weft_team_enter(weft_team *team, int thread, weft_comm **comm) {
     made->member = &team->intra->members[number];
     made->mailbox = &team->mailboxes[number];
     made->channel = hier_channel_of_thread(team->world, number);
+    made->member->idle = hier_slot_looks;
+    made->member->idle_argument = made;
     code = hier_agent_join(made);
     if (code) {
         hier_comm_give(made);
@@ -331,6 +334,7 @@ int weft_team_free(weft_team **team) {
                               thread);
     hier_world *world = freed->world;
     hier_channels_let_in(world, freed->context, NULL, 0);
+    hier_roster_remove_team(&world->roster, freed);
     free_parts(freed);
     return_context(world, freed->context);
     core_pool_give(&teams, freed, HIER_TEAM_MAGIC);

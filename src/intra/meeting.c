@@ -8,7 +8,8 @@ void intra_await_slot(intra_member *member, uint64_t sequence) {
         if (thread == member->thread)
             continue;
         core_flag *flag = &team->completed[thread].flag;
-        core_flag_wait(flag, last_use, &team->waiting);
+        if (!core_flag_wait_hot(flag, last_use, &team->waiting))
+            core_flag_wait_slow(flag, last_use, &team->waiting, member->idle, member->idle_argument);
         /* Acquire: pairs with intra_end. Often it is far ahead, and saves the next collectives from looking. */
         uint64_t completed = atomic_load_explicit(&flag->value, memory_order_acquire);
         all = completed < all ? completed : all;

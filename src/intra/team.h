@@ -59,11 +59,13 @@ typedef struct intra_line {
 typedef struct intra_member {
     alignas(INTRA_LINE) struct intra_team *team;
     int thread;
-    uint64_t sequence;     /* of the last collective begun */
-    intra_cell *slot;      /* of the next one */
-    uint64_t known;        /* every thread has completed the collectives up to this one */
-    uint64_t counter_uses; /* of the team's two counters; equal in all threads between collectives */
-    void *scratch;         /* memory for one collective, grown on demand */
+    uint64_t sequence;        /* of the last collective begun */
+    intra_cell *slot;         /* of the next one */
+    uint64_t known;           /* every thread has completed the collectives up to this one */
+    uint64_t counter_uses;    /* of the team's two counters; equal in all threads between collectives */
+    core_idle_function *idle; /* what the thread does while it waits for a slot, or NULL */
+    void *idle_argument;
+    void *scratch; /* memory for one collective, grown on demand */
     size_t scratch_bytes;
 } intra_member;
 
