@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+enum { MAX_LOOKS = 256 };
 static const double ANSWER_S = 2; /* who has not answered by then is not waited for */
 
 struct weftrun_rollcall {
@@ -240,10 +241,10 @@ static void look_at(weftrun_rollcall *rollcall, int fd) {
 }
 
 void weftrun_rollcall_move(weftrun_rollcall *rollcall, const weftrun_processes *processes) {
-    struct epoll_event events[64];
-    int count = epoll_wait(rollcall->events, events, 64, 0);
-    for (int i = 0; i < count; i++)
-        look_at(rollcall, events[i].data.fd);
+    /* One by one: to look at one may close another, whose number the next connection gets. Signals come in between. */
+    struct epoll_event event;
+    for (int looks = 0; looks < MAX_LOOKS && epoll_wait(rollcall->events, &event, 1, 0) == 1; looks++)
+        look_at(rollcall, event.data.fd);
     if (rollcall->asking && (is_complete(rollcall) || now_s() >= rollcall->limit_s))
         finish(rollcall, processes);
 }

@@ -16,11 +16,26 @@ static double seconds_since(uint64_t since_ns) {
     return seconds > 0 ? seconds : 0;
 }
 
+/* Rows hold the caller's address until the roster is unlocked: to look it up takes the dynamic linker's lock, under which a library
+ * that is being loaded may enter a team. */
+static void keep_caller(core_row *row, const void *caller) {
+    memcpy(row->place, &caller, sizeof(caller));
+}
+
+static const void *take_caller(core_row *row) {
+    const void *caller;
+    memcpy(&caller, row->place, sizeof(caller));
+    memset(row->place, 0, sizeof(caller));
+    return caller;
+}
+
 /* "main+0x1c (program+0x11d4)": the second is for addr2line. One before the return address: that of the call. */
 static void describe_place(const void *caller, char *text, size_t bytes) {
     Dl_info info;
+    if (!caller)
+        return;
     const char *address = (const char *)caller - 1;
-    if (!caller || !dladdr(address, &info) || !info.dli_fname)
+    if (!dladdr(address, &info) || !info.dli_fname)
         return;
     const char *slash = strrchr(info.dli_fname, '/'), *file = slash ? slash + 1 : info.dli_fname;
     size_t offset = (size_t)(address - (const char *)info.dli_fbase);
@@ -45,7 +60,7 @@ static void fill_wait(core_row *row, const hier_doing *doing) {
     row->waited_s = seconds_since(doing->since_ns);
     snprintf(row->call, sizeof(row->call), "%s", doing->call);
     snprintf(row->of, sizeof(row->of), "%s", doing->of ? doing->of : "");
-    describe_place(doing->caller, row->place, sizeof(row->place));
+    keep_caller(row, doing->caller);
 }
 
 static bool call_activity(const hier_activity *activity, int process, core_roll *roll) {
@@ -93,6 +108,8 @@ bool hier_roster_call(hier_roster *roster, int process, core_roll *roll) {
     for (const weft_team *team = roster->teams; good && team; team = team->next_in_roster)
         good = call_team(team, process, roll);
     pthread_mutex_unlock(&roster->lock);
+    for (size_t i = before; i < roll->count; i++)
+        describe_place(take_caller(&roll->rows[i]), roll->rows[i].place, CORE_PLACE_BYTES);
     if (!good || roll->count > before)
         return good;
     core_row *row = core_roll_add(roll);
