@@ -108,7 +108,7 @@ static void print(const weftrun_rollcall *rollcall) {
     else
         fprintf(file, "weftrun: a wait has lasted %.1f s; roll-call of %d process%s:\n",
                 core_roll_longest(&rollcall->answer), rollcall->processes, rollcall->processes > 1 ? "es" : "");
-    core_roll_print(file, &rollcall->answer);
+    core_roll_print(file, &rollcall->answer, true);
     if (fclose(file) == 0)
         write_all(text, bytes);
     free(text);

@@ -286,10 +286,10 @@ static void print_missing(FILE *file, const core_roll *roll, size_t first, size_
     free(present);
 }
 
-void core_roll_print(FILE *file, const core_roll *roll) {
+void core_roll_print(FILE *file, const core_roll *roll, bool whole) {
     for (size_t i = 0; i < roll->count; i++)
         print_row(file, &roll->rows[i]);
-    for (size_t at = count_absent(roll), end; at < roll->count; at = end) {
+    for (size_t at = count_absent(roll), end; whole && at < roll->count; at = end) {
         end = end_of_group(roll, at);
         print_missing(file, roll, at, end);
     }

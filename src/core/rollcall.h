@@ -70,8 +70,8 @@ bool core_roll_check(core_row *rows, size_t count, int process);
  */
 void core_roll_sort(core_roll *roll);
 
-/** Prints sorted rows, a line each, and who is missing in which collective. */
-void core_roll_print(FILE *file, const core_roll *roll);
+/** Prints sorted rows, a line each, and, of a `whole` job's, who is missing in which collective. */
+void core_roll_print(FILE *file, const core_roll *roll, bool whole);
 
 /**
  * Is there a wait in `last` that had lasted `least_s` seconds, and do all of these still stand in `now`? Then there is nothing new to

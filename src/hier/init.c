@@ -61,8 +61,8 @@ static int open_world(const core_config *config, const weft_options *options, hi
 }
 
 /* From here on somebody answers for the threads of the process. */
-static int watch(hier_world *world, const weft_options *options) {
-    bool launched = !(options && options->bootstrap) && world->config.bootstrap != CORE_BOOTSTRAP_SINGLE &&
+static int watch(hier_world *world, const core_config *config, const weft_options *options) {
+    bool launched = !(options && options->bootstrap) && config->bootstrap != CORE_BOOTSTRAP_SINGLE &&
                     inter_bootstrap_pmix_present();
     int code = hier_watch_start(world, launched);
     if (code) {
@@ -90,7 +90,7 @@ int weft_init(const weft_options *options) {
     if (!code)
         code = open_world(&config, options, &world);
     if (!code)
-        code = watch(world, options);
+        code = watch(world, &config, options);
     if (!code)
         atomic_store_explicit(&current, world, memory_order_release); /* pairs with world_in_use */
     pthread_mutex_unlock(&lock);

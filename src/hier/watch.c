@@ -85,7 +85,7 @@ static void write_report(hier_watch *watch, core_roll *roll, double longest_s) {
     fprintf(file, "%s: a wait has lasted %.1f s; roll-call of process %d (pid %ld) of %d:\n", when, longest_s,
             watch->process, (long)getpid(), watch->world->process_comm->size);
     core_roll_sort(roll);
-    core_roll_print(file, roll);
+    core_roll_print(file, roll, watch->world->process_comm->size == 1);
     fclose(file);
 }
 

@@ -41,12 +41,12 @@ class RollCall : public testing::Test {
         row->number = uint64_t(process * 100 + thread) * 1000;
         return row;
     }
-    std::string print() {
+    std::string print(bool whole = true) {
         core_roll_sort(&roll);
         char *text = nullptr;
         size_t bytes = 0;
         FILE *file = open_memstream(&text, &bytes);
-        core_roll_print(file, &roll);
+        core_roll_print(file, &roll, whole);
         fclose(file);
         std::string result(text, bytes);
         free(text);
@@ -124,6 +124,11 @@ TEST_F(RollCall, Lines) {
         "  rank 12 (process 1, thread 2): in weft_wait for weft_ibcast #4 on communicator 2 as rank 2, root 3, 64 "
         "bytes, for 5.0 s, called at main+0x10 (program+0x1010)\n"
         "  missing in weft_wait for weft_ibcast #4 on communicator 2: rank 0, 1, 3 of 4\n");
+}
+
+TEST_F(RollCall, OfAPartOfAJobNobodyIsCalledMissing) {
+    waits(0, 0, "weft_barrier", 1)->ranks = 2;
+    EXPECT_EQ(print(false), "  rank 0 (process 0, thread 0): in weft_barrier #1 on communicator 1, for 5.0 s\n");
 }
 
 TEST_F(RollCall, ManyMissing) {

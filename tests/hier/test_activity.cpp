@@ -83,7 +83,6 @@ TEST(Activity, RollCallsBesideThreadsThatComeAndGo) {
     SimWorlds worlds({{2, 2}, WEFT_THREAD_SERIALIZED, WEFT_WAIT_BLOCK});
     std::atomic<int> calls{0};
     worlds.run_processes([&](int rank, hier_world *world) {
-        world->roster.watched = true;
         std::atomic<bool> over{false};
         std::thread watcher([&] {
             while (!over) {
@@ -122,7 +121,6 @@ TEST(Activity, NamesEveryThreadOfATeam) {
     shape.slots = 2;
     SimWorlds worlds(shape);
     worlds.run_processes([&](int rank, hier_world *world) {
-        world->roster.watched = true;
         Rows before;
         ASSERT_TRUE(hier_roster_call(&world->roster, rank, &before.roll));
         ASSERT_EQ(before.roll.count, 1u);
