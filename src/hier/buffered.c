@@ -40,7 +40,8 @@ static bool look_once(void *argument) {
     return false;
 }
 
-int hier_buffered_send(hier_message *message, const hier_envelope *envelope) {
+int hier_buffered_send(hier_message *message) {
+    const hier_envelope *envelope = &message->envelope;
     weft_comm *comm = envelope->comm;
     size_t place;
     message->base.kind = HIER_SEND;
@@ -70,7 +71,7 @@ int hier_buffered_send(hier_message *message, const hier_envelope *envelope) {
     int code = WEFT_ERR_NOMEM;
     if (buffered) {
         buffered->envelope = copy;
-        code = hier_message_send(buffered, &buffered->envelope);
+        code = hier_message_send(buffered);
     }
     if (code) {
         hier_mailbox_enter(comm);

@@ -3,6 +3,7 @@
 #include <core/error.h>
 #include <hier/arguments.h>
 #include <hier/buffered.h>
+#include <hier/part.h>
 #include <hier/request.h>
 #include <hier/waits.h>
 #include <weft/message.h>
@@ -39,9 +40,11 @@ static hier_message *message_of(weft_request *request) {
 
 /* Of an active one. */
 static inline bool is_complete(weft_request *request) {
-    return request->kind == HIER_COLLECTIVE
-               ? operation_of(request)->complete
-               : hier_message_done(message_of(request)) || hier_message_settled(message_of(request));
+    if (request->kind == HIER_COLLECTIVE)
+        return operation_of(request)->complete;
+    if (request->kind == HIER_PART)
+        return ((const hier_part *)request)->state == HIER_COMPLETE;
+    return hier_message_settled(message_of(request));
 }
 
 static bool is_request(const weft_request *request) {
@@ -114,6 +117,15 @@ static inline int take_message(weft_request *request, weft_status *status) {
     return error;
 }
 
+static int take_part(weft_request *request, weft_status *status) {
+    int error = hier_part_result(request);
+    set_status(status, error);
+    request->active = false;
+    if (!request->persistent)
+        hier_part_give(request);
+    return error;
+}
+
 static int take_collective(weft_request *request, weft_status *status) {
     int error = hier_request_result(request);
     set_status(status, error);
@@ -139,7 +151,9 @@ static inline void take(completing *list, size_t i, size_t at) {
         list->requests[i] = WEFT_REQUEST_NULL;
         return;
     }
-    int error = request->kind == HIER_COLLECTIVE ? take_collective(request, status) : take_message(request, status);
+    int error = request->kind == HIER_COLLECTIVE ? take_collective(request, status)
+                : request->kind == HIER_PART     ? take_part(request, status)
+                                                 : take_message(request, status);
     if (error && !list->error)
         list->error = error;
     if (!request->persistent)
@@ -151,6 +165,7 @@ static uint64_t completions(const hier_wait *wait) {
     /* Acquire: pairs with note_failures. A failure ends receives without completing one. */
     uint64_t sum = (unsigned)atomic_load_explicit(&wait->world->carrier.broken, memory_order_acquire);
     sum += wait->funnel ? wait->world->completions + wait->world->mailbox.completions : 0;
+    sum += wait->agent ? wait->agent->completions : 0;
     for (const weft_comm *comm = wait->agent ? wait->agent->comms : NULL; comm; comm = comm->next_of_agent)
         sum += comm->mailbox->completions;
     return sum;
@@ -335,9 +350,12 @@ int weft_start(weft_request **request) {
     if (started->active)
         return core_error(WEFT_ERR_BUSY, "rank %d: %s: the request of %s is under way", started->comm->rank, __func__,
                           started->call);
-    if (started->kind != HIER_COLLECTIVE)
+    if (started->kind == HIER_COLLECTIVE)
+        return hier_request_restart(started);
+    if (started->kind != HIER_PART)
         return hier_message_restart(started);
-    return hier_request_restart(started);
+    hier_part_restart(started);
+    return WEFT_SUCCESS;
 }
 
 int weft_startall(size_t count, weft_request *requests[]) {
@@ -364,6 +382,8 @@ int weft_request_free(weft_request **request) {
     hier_mailbox_enter(freed->comm);
     if (freed->kind == HIER_COLLECTIVE)
         hier_request_give(freed);
+    else if (freed->kind == HIER_PART)
+        hier_part_give(freed);
     else
         hier_message_give(message_of(freed));
     hier_mailbox_leave(freed->comm);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
-#include <hier/drive.h>
+#include <hier/part.h>
 #include <sched.h>
 #include <string.h>
 
 #define AGENT_MAGIC 0x77744147u
-#define SLEEP_MS    10
+#define SLEEP_NS    10000000L
+/* Who has parts in collectives under way is not woken by all that they wait for. */
+#define PARTS_NS    2000000L
 #define PAUSE_NS    50000L
 /* Who has a channel of his own looks so seldom at the main one, which all threads share. */
 #define MAIN_EVERY  64
@@ -77,6 +79,8 @@ unsigned hier_agent_progress(hier_agent *agent) {
             events += hier_look_at(own, &agent->bell);
         last = own;
         events += intra_mail_progress(comm->mailbox);
+        if (comm->running || comm->queued)
+            events += hier_parts_progress(comm);
     }
     return events;
 }
@@ -94,9 +98,9 @@ bool hier_arm(hier_channel *channel, hier_bed *bed) {
 
 void hier_sleep(hier_bed *bed) {
     if (bed->word)
-        core_word_sleep(bed->word, 1, SLEEP_MS * 1000000L);
+        core_word_sleep(bed->word, 1, bed->milliseconds * 1000000L);
     else
-        poll(bed->descriptors, bed->count, SLEEP_MS);
+        poll(bed->descriptors, bed->count, bed->milliseconds);
 }
 
 static bool arm_own(const hier_agent *agent, hier_bed *bed) {
@@ -140,9 +144,12 @@ static bool drive(const hier_wait *wait, bool once, bool *moved) {
 /* Sleeps until something comes, by the network or from a thread of the process. `rung`: the bell before the last look. */
 static void sleep_a_while(const hier_wait *wait, uint64_t rung) {
     intra_bell *bell = wait->agent ? &wait->agent->bell : NULL;
+    bool parts = wait->agent && wait->agent->parts;
     if (!may_drive(wait)) {
+        if (parts && hier_parts_sleep(wait->agent, PARTS_NS))
+            return;
         if (bell)
-            core_flag_sleep(&bell->flag, rung + 1, SLEEP_MS * 1000000L);
+            core_flag_sleep(&bell->flag, rung + 1, parts ? PARTS_NS : SLEEP_NS);
         else
             sched_yield();
         return;
@@ -157,8 +164,9 @@ static void sleep_a_while(const hier_wait *wait, uint64_t rung) {
     }
     if (hier_funnel_try(wait->world)) {
         hier_bed bed;
-        bed.count = 0;
-        bed.word = NULL;
+        hier_bed_clear(&bed);
+        if (parts)
+            bed.milliseconds = PARTS_NS / 1000000L;
         bool armed = hier_arm(&wait->world->channel, &bed);
         if (!armed && wait->own) /* which the looks before may have left out */
             hier_progress(wait->world);

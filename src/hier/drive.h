@@ -26,17 +26,24 @@ void hier_agent_part(weft_comm *comm);
 /** Moves the messages of a thread's handles on; how many things happened. By that thread. */
 unsigned hier_agent_progress(hier_agent *agent);
 
-/** Where to sleep until something happens on one of several channels; zeroed: for the time only. */
+/** Where to sleep until something happens on one of several channels; a clear one: for the time only. */
 typedef struct hier_bed {
     struct pollfd descriptors[1 + INTER_CHANNELS];
     nfds_t count;
-    void *word; /* instead: inter_bed.word */
+    void *word;       /* instead: inter_bed.word */
+    int milliseconds; /* at most */
 } hier_bed;
+
+static inline void hier_bed_clear(hier_bed *bed) {
+    bed->count = 0;
+    bed->word = NULL;
+    bed->milliseconds = 10;
+}
 
 /** Gets ready to sleep on a channel too; false when something can be done now. With the channel's lock. */
 bool hier_arm(hier_channel *channel, hier_bed *bed);
 
-/** Sleeps until something happens, for 10 ms at most. Without a lock. */
+/** Sleeps until something happens. Without a lock. */
 void hier_sleep(hier_bed *bed);
 
 /** One look at a thread's channel, unless another thread has it just now; how many things happened. `bell`: the caller's, or NULL. */

@@ -116,10 +116,14 @@ typedef struct attendant {
 
 static const struct timespec pause_time = {.tv_nsec = 100000};
 
-static void *attend(void *argument) {
-    attendant *self = argument;
+static void disconnect(attendant *self) {
     self->transport->disconnect(self->transport, self->parting->forced);
     atomic_fetch_add_explicit(&self->parting->parted, 1, memory_order_relaxed);
+}
+
+static void *attend(void *argument) {
+    attendant *self = argument;
+    disconnect(self);
     while (!atomic_load_explicit(&self->parting->over, memory_order_relaxed))
         if (!self->transport->progress(self->transport))
             nanosleep(&pause_time, NULL);
@@ -129,10 +133,8 @@ static void *attend(void *argument) {
 /* pthread_create and pthread_join hand the transport over. Without a thread: as far as it goes alone. */
 static void begin_attending(attendant *self) {
     self->runs = pthread_create(&self->thread, NULL, attend, self) == 0;
-    if (self->runs)
-        return;
-    self->transport->disconnect(self->transport, self->parting->forced);
-    atomic_fetch_add_explicit(&self->parting->parted, 1, memory_order_relaxed);
+    if (!self->runs)
+        disconnect(self);
 }
 
 /*

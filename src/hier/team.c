@@ -3,7 +3,8 @@
 #include <core/error.h>
 #include <hier/arguments.h>
 #include <hier/channels.h>
-#include <hier/waits.h>
+#include <hier/message.h>
+#include <hier/part.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,8 @@ static void free_parts(weft_team *team) {
     for (int thread = 0; team->mailboxes && thread < hier_layout_threads(&team->layout, team->node); thread++)
         intra_mailbox_free(&team->mailboxes[thread]);
     free(team->mailboxes);
+    hier_rings_free(team);
+    pthread_mutex_destroy(&team->rings_lock);
     intra_team_free(team->intra);
     free(team->slots);
     free((void *)team->taken);
@@ -167,6 +170,7 @@ static int build(weft_comm *parent, const entry *entries, weft_team **made) {
     if (team) {
         team->world = parent->world;
         team->node = parent->rank;
+        pthread_mutex_init(&team->rings_lock, NULL);
         code = make_layout(team, parent, entries);
         if (!code)
             code = make_threads(team, parent, entries);
@@ -289,8 +293,7 @@ int weft_team_enter(weft_team *team, int thread, weft_comm **comm) {
     made->member = &team->intra->members[number];
     made->mailbox = &team->mailboxes[number];
     made->channel = hier_channel_of_thread(team->world, number);
-    made->member->idle = hier_slot_looks;
-    made->member->idle_argument = made;
+    made->queued_last = &made->queued;
     code = hier_agent_join(made);
     if (code) {
         hier_comm_give(made);
@@ -312,12 +315,13 @@ int weft_team_leave(weft_comm **comm) {
         return core_error(WEFT_ERR_ARG, "rank %d: weft_team_leave: a process communicator is not left", leaving->rank);
     if (leaving->requests || leaving->buffer.base)
         return core_error(WEFT_ERR_BUSY,
-                          "rank %d: weft_team_leave: %zu requests of messages are not completed or freed, %s buffer is "
+                          "rank %d: weft_team_leave: %zu requests are not completed or freed, %s buffer is "
                           "attached",
                           leaving->rank, leaving->requests, leaving->buffer.base ? "a" : "no");
     _Atomic bool *taken = &leaving->team->taken[leaving->thread];
     hier_agent_part(leaving);
     hier_messages_free(leaving);
+    hier_parts_free(leaving);
     hier_comm_give(leaving);
     *comm = NULL;
     atomic_store_explicit(taken, false, memory_order_release); /* pairs with take_number and weft_team_free */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <hier/part.h>
 #include <hier/request.h>
 #include <hier/waits.h>
 #include <string.h>
@@ -31,19 +32,6 @@ void hier_call_waits(hier_call *call) {
     hier_activity_begin(&call->comm->agent->activity, &doing);
 }
 
-enum core_idle hier_slot_looks(void *argument, bool tired) {
-    weft_comm *comm = argument;
-    if (comm->looks < HIER_LOOKS_OF_A_LONG_WAIT) {
-        comm->looks = tired ? HIER_LOOKS_OF_A_LONG_WAIT : comm->looks + 1;
-        if (comm->looks == HIER_LOOKS_OF_A_LONG_WAIT && is_watched(comm)) {
-            hier_doing doing = hier_doing_on(comm, "a collective that waits for its slot");
-            fill_collective(&doing, INTER_BARRIER, comm->member->sequence, 0, 0);
-            hier_activity_begin(&comm->agent->activity, &doing);
-        }
-    }
-    return CORE_IDLE_NOTHING;
-}
-
 void hier_comm_waits_no_more(weft_comm *comm) {
     if (comm->looks >= HIER_LOOKS_OF_A_LONG_WAIT && is_watched(comm))
         hier_activity_end(&comm->agent->activity);
@@ -64,6 +52,12 @@ static void fill_operation(hier_doing *doing, const hier_operation *operation) {
                     view->count * view->element_bytes);
 }
 
+static void fill_part(hier_doing *doing, const hier_part *part) {
+    const hier_arguments *arguments = &part->arguments;
+    fill_collective(doing, arguments->collective, part->ring ? 0 : part->call.meeting.sequence, arguments->root,
+                    arguments->bytes);
+}
+
 hier_doing hier_doing_request(const weft_request *request, const char *call) {
     /* A blocking collective waits for its request by weft_wait. */
     bool blocks = request->kind == HIER_COLLECTIVE && !request->persistent && strncmp(request->call, "weft_i", 6) != 0;
@@ -72,6 +66,8 @@ hier_doing hier_doing_request(const weft_request *request, const char *call) {
         doing.of = request->call;
     if (request->kind == HIER_COLLECTIVE)
         fill_operation(&doing, (const hier_operation *)request);
+    else if (request->kind == HIER_PART)
+        fill_part(&doing, (const hier_part *)request);
     else if (request->kind != HIER_SENT)
         fill_message(&doing, (const hier_message *)request);
     doing.caller = blocks ? ((const hier_operation *)request)->caller : NULL;

@@ -11,7 +11,7 @@
 /** Says what a call waits in: of its first long wait. */
 void hier_call_waits(hier_call *call) __attribute__((cold));
 
-/** One look of a call that waits. */
+/** One look of a call that waits: a blocking one. */
 static inline void hier_call_looks(hier_call *call, bool tired) {
     weft_comm *comm = call->comm;
     if (comm->looks >= HIER_LOOKS_OF_A_LONG_WAIT)
@@ -20,9 +20,6 @@ static inline void hier_call_looks(hier_call *call, bool tired) {
     if (comm->looks == HIER_LOOKS_OF_A_LONG_WAIT)
         hier_call_waits(call);
 }
-
-/** The idle function of a wait for a slot; the argument is the handle. */
-enum core_idle hier_slot_looks(void *argument, bool tired);
 
 /** Of a message or a collective's request that is waited for, by `call`. */
 hier_doing hier_doing_request(const weft_request *request, const char *call);

@@ -42,6 +42,16 @@ void skip(weft_comm *world, weft_comm *) {
     barrier(world);
 }
 
+// The same with a nonblocking collective.
+void skip_nonblocking(weft_comm *world, weft_comm *) {
+    weft_request *request = WEFT_REQUEST_NULL;
+    double value = 1, sum = 0;
+    if (weft_rank(world) == weft_size(world) - 1)
+        wait_outside();
+    expect(weft_iallreduce(&value, &sum, 1, WEFT_DOUBLE, WEFT_SUM, world, &request));
+    expect(weft_wait(&request, WEFT_STATUS_IGNORE));
+}
+
 // For ever: rank 1 is where nobody else is.
 void elsewhere(weft_comm *world, weft_comm *other) {
     int value = 0;
@@ -108,8 +118,13 @@ struct Mode {
     const char *name;
     void (*run)(weft_comm *world, weft_comm *other);
 };
-const Mode modes[] = {{"skip", skip},         {"elsewhere", elsewhere}, {"receive", receive},
-                      {"wait_all", wait_all}, {"healthy", healthy},     {"busy", busy}};
+const Mode modes[] = {{"skip", skip},
+                      {"skip_nonblocking", skip_nonblocking},
+                      {"elsewhere", elsewhere},
+                      {"receive", receive},
+                      {"wait_all", wait_all},
+                      {"healthy", healthy},
+                      {"busy", busy}};
 
 void on_teams(void (*run)(weft_comm *, weft_comm *)) {
     weft_team *first = nullptr, *second = nullptr;
