@@ -14,7 +14,8 @@
  */
 typedef struct hier_arguments {
     enum inter_collective collective;
-    const char *call; /* "weft_allreduce", for sentences */
+    const char *call;   /* "weft_allreduce", for sentences */
+    const void *caller; /* where the program called it, for the roll-call */
     const void *send;
     void *recv; /* bcast: the buffer */
     size_t send_count, recv_count;
@@ -34,10 +35,12 @@ typedef struct hier_arguments {
 } hier_arguments;
 
 /** What every collective has, set to nothing; the fields that a collective does not have stay unset and are not read. */
-static inline hier_arguments hier_arguments_of(enum inter_collective collective, const char *call) {
+__attribute__((always_inline)) static inline hier_arguments hier_arguments_of(enum inter_collective collective,
+                                                                              const char *call) {
     hier_arguments arguments;
     arguments.collective = collective;
     arguments.call = call;
+    arguments.caller = __builtin_return_address(0); /* of the public call that this stands in */
     arguments.send = NULL;
     arguments.recv = NULL;
     arguments.op = NULL;

@@ -6,6 +6,7 @@
 #define HIER_COMM_H
 
 #include <core/pool.h>
+#include <hier/activity.h>
 #include <hier/world.h>
 #include <intra/mailbox.h>
 #include <intra/meeting.h>
@@ -49,8 +50,9 @@ struct weft_team {
     size_t *offsets; /* the layout's */
     intra_team *intra;
     hier_slot *slots;
-    intra_mailbox *mailboxes;   /* by thread */
-    _Atomic bool *taken;        /* by thread: its number is in use */
+    intra_mailbox *mailboxes; /* by thread */
+    _Atomic bool *taken;      /* by thread: its number is in use */
+    weft_team *next_in_roster;
     hier_ring *rings;           /* of persistent collectives … */
     pthread_mutex_t rings_lock; /* … under this */
 };
@@ -63,6 +65,7 @@ typedef struct hier_agent {
     unsigned looks;       /* at its own channel */
     size_t parts;         /* in collectives, that it has under way beside its calls (part.h) */
     uint64_t completions; /* of parts, so far */
+    hier_activity activity;
 } hier_agent;
 
 /** Memory for buffered sends, and those that are in it, in the order of their places. */
@@ -82,7 +85,8 @@ struct weft_comm {
     intra_member *member; /* of a thread communicator, as are the next */
     hier_agent *agent;
     weft_comm *next_of_agent;
-    bool talks; /* it has messages: who waits looks after them */
+    bool talks;     /* it has messages: who waits looks after them */
+    unsigned looks; /* of the present wait of a blocking collective, as far as they are counted (waits.h) */
     /* Of a thread communicator the thread's own, of a process communicator under the funnel: */
     intra_mailbox *mailbox;
     hier_channel *channel;       /* for messages to other processes */
@@ -102,6 +106,13 @@ struct weft_comm {
 weft_comm *hier_comm_take(void);
 /** Gives a handle back; false when it was given back before. */
 bool hier_comm_give(weft_comm *comm);
+
+/** A blocking collective is over: it waits for nothing any more (waits.h). */
+void hier_comm_waits_no_more(weft_comm *comm) __attribute__((cold));
+static inline void hier_comm_goes_on(weft_comm *comm) {
+    if (comm->looks)
+        hier_comm_waits_no_more(comm);
+}
 
 static inline bool hier_comm_valid(const weft_comm *comm) {
     return core_pooled_valid(comm, HIER_COMM_MAGIC);

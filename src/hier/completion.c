@@ -5,11 +5,16 @@
 #include <hier/buffered.h>
 #include <hier/part.h>
 #include <hier/request.h>
+#include <hier/waits.h>
 #include <weft/message.h>
+
+/* In a public call: which one, and where the program called it. */
+#define CALL .call = __func__, .caller = __builtin_return_address(0)
 
 /* What a call was given, and what it has found. */
 typedef struct completing {
     const char *call;
+    const void *caller;
     size_t count;
     weft_request **requests;
     weft_status *statuses; /* or NULL */
@@ -52,9 +57,11 @@ static int check_request(const weft_request *request, const char *call) {
     return hier_check_comm(request->comm, call);
 }
 
+static hier_doing describe(void *argument);
+
 /* A wait for one more: with the funnel when one of them is of a process communicator. */
 static void wait_for(hier_wait *wait, const weft_comm *comm) {
-    hier_wait other = hier_wait_on(comm, NULL, NULL);
+    hier_wait other = hier_wait_on(comm, NULL, describe, NULL);
     if (!wait->world) {
         *wait = other;
         return;
@@ -220,6 +227,20 @@ static bool take_some(void *argument) {
     return list->found > 0;
 }
 
+/* Of several, the first that is waited for. */
+static hier_doing describe(void *argument) {
+    const completing *list = argument;
+    size_t i = list->wait.look == take_in_order ? list->found : 0;
+    while (i < list->count && !is_active(list->requests[i]))
+        i++;
+    if (i == list->count) /* it has just been completed */
+        return (hier_doing){.call = list->call};
+    hier_doing doing = hier_doing_request(list->requests[i], list->call);
+    if (doing.call == list->call)
+        doing.caller = list->caller;
+    return doing;
+}
+
 /* The part in common of those that need all: without an active one they are complete at once. */
 static int complete_all(completing *list, int *done) {
     int code = check_list(list);
@@ -248,12 +269,12 @@ static bool complete_some(completing *list, hier_look *look, bool wait) {
 }
 
 int weft_waitall(size_t count, weft_request *requests[], weft_status statuses[]) {
-    completing list = {.call = __func__, .count = count, .requests = requests, .statuses = statuses};
+    completing list = {CALL, .count = count, .requests = requests, .statuses = statuses};
     return complete_all(&list, NULL);
 }
 
 int weft_testall(size_t count, weft_request *requests[], int *done, weft_status statuses[]) {
-    completing list = {.call = __func__, .count = count, .requests = requests, .statuses = statuses};
+    completing list = {CALL, .count = count, .requests = requests, .statuses = statuses};
     return done ? complete_all(&list, done) : missing(__func__, "done");
 }
 
@@ -271,12 +292,12 @@ int weft_wait(weft_request **request, weft_status *status) {
             *request = WEFT_REQUEST_NULL;
         return take_part(waited, status);
     }
-    completing list = {.call = __func__, .count = 1, .requests = request, .statuses = status};
+    completing list = {CALL, .count = 1, .requests = request, .statuses = status};
     return complete_all(&list, NULL);
 }
 
 int weft_test(weft_request **request, int *done, weft_status *status) {
-    completing list = {.call = __func__, .count = 1, .requests = request, .statuses = status};
+    completing list = {CALL, .count = 1, .requests = request, .statuses = status};
     return done ? complete_all(&list, done) : missing(__func__, "done");
 }
 
@@ -295,12 +316,12 @@ static int any(completing *list, size_t *index, int *done, weft_status *status) 
 }
 
 int weft_waitany(size_t count, weft_request *requests[], size_t *index, weft_status *status) {
-    completing list = {.call = __func__, .count = count, .requests = requests, .statuses = status};
+    completing list = {CALL, .count = count, .requests = requests, .statuses = status};
     return index ? any(&list, index, NULL, status) : missing(__func__, "index");
 }
 
 int weft_testany(size_t count, weft_request *requests[], size_t *index, int *done, weft_status *status) {
-    completing list = {.call = __func__, .count = count, .requests = requests, .statuses = status};
+    completing list = {CALL, .count = count, .requests = requests, .statuses = status};
     return index && done ? any(&list, index, done, status) : missing(__func__, index ? "done" : "index");
 }
 
@@ -318,16 +339,14 @@ static int some(completing *list, bool wait, size_t *done_count) {
 /* NOLINTNEXTLINE(readability-non-const-parameter): take_some() writes to the indices */
 int weft_waitsome(size_t count, weft_request *requests[], size_t *done_count, size_t indices[],
                   weft_status statuses[]) {
-    completing list = {
-        .call = __func__, .count = count, .requests = requests, .statuses = statuses, .indices = indices};
+    completing list = {CALL, .count = count, .requests = requests, .statuses = statuses, .indices = indices};
     return some(&list, true, done_count);
 }
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): as above */
 int weft_testsome(size_t count, weft_request *requests[], size_t *done_count, size_t indices[],
                   weft_status statuses[]) {
-    completing list = {
-        .call = __func__, .count = count, .requests = requests, .statuses = statuses, .indices = indices};
+    completing list = {CALL, .count = count, .requests = requests, .statuses = statuses, .indices = indices};
     return some(&list, false, done_count);
 }
 

@@ -2,6 +2,7 @@
 #include <core/error.h>
 #include <hier/part.h>
 #include <sched.h>
+#include <string.h>
 
 #define AGENT_MAGIC 0x77744147u
 #define SLEEP_NS    10000000L
@@ -29,6 +30,7 @@ int hier_agent_join(weft_comm *comm) {
             return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a thread", comm->rank);
         self->bell.rouse = rouse;
         self->bell.argument = comm->world;
+        hier_roster_add(&comm->world->roster, &self->activity, comm);
     }
     comm->agent = self;
     comm->next_of_agent = self->comms;
@@ -48,6 +50,7 @@ void hier_agent_part(weft_comm *comm) {
     if (agent->comms)
         return;
     self = NULL;
+    hier_roster_remove(&comm->world->roster, &agent->activity);
     core_pool_give(&agents, agent, AGENT_MAGIC);
 }
 
@@ -195,16 +198,62 @@ static bool look_once(const hier_wait *wait, bool once, bool *moved) {
     return *moved && !wait->funnel && wait->look(wait->argument);
 }
 
+/* A wait of which the roll-call will be told once it is long. */
+typedef struct long_wait {
+    unsigned looks;
+    hier_activity *activity; /* NULL: it is not long yet */
+    hier_activity own;       /* of a thread without an agent */
+} long_wait;
+
+static void begin_long(long_wait *of, const hier_wait *wait) {
+    hier_roster *roster = &wait->world->roster;
+    const hier_agent *agent = wait->agent ? wait->agent : self;
+    if (!wait->describe || !roster->watched)
+        return;
+    hier_doing doing = wait->describe(wait->argument);
+    of->activity = agent ? &self->activity : &of->own;
+    if (!agent) {
+        memset(&of->own, 0, sizeof(of->own));
+        hier_roster_add(roster, &of->own, NULL);
+    }
+    hier_activity_begin(of->activity, &doing);
+}
+
+static void end_long(long_wait *of, const hier_wait *wait) {
+    if (!of->activity)
+        return;
+    hier_activity_end(of->activity);
+    if (of->activity == &of->own)
+        hier_roster_remove(&wait->world->roster, &of->own);
+}
+
+static inline void look_long(long_wait *of, const hier_wait *wait, bool tired, bool moved) {
+    if (of->looks < HIER_LOOKS_OF_A_LONG_WAIT) {
+        of->looks = tired ? HIER_LOOKS_OF_A_LONG_WAIT : of->looks + 1;
+        if (of->looks == HIER_LOOKS_OF_A_LONG_WAIT)
+            begin_long(of, wait);
+    } else if (moved && of->activity) { /* it may wait for the next of several requests now */
+        hier_doing doing = wait->describe(wait->argument);
+        hier_activity_change(of->activity, &doing);
+    }
+}
+
 bool hier_drive_until(const hier_wait *wait, bool once) {
+    long_wait of;
+    of.looks = 0;
+    of.activity = NULL;
     unsigned looks = 0;
     bool tired = false, moved = false;
     for (;;) {
         /* Acquire: what came before this ring is seen by the looks that follow. */
         uint64_t rung = wait->agent ? atomic_load_explicit(&wait->agent->bell.flag.value, memory_order_acquire) : 0;
-        if (look_once(wait, once, &moved))
+        if (look_once(wait, once, &moved)) {
+            end_long(&of, wait);
             return true;
+        }
         if (once)
             return false;
+        look_long(&of, wait, tired, moved);
         if (moved)
             looks = 0;
         else if (tired)

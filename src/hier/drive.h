@@ -52,6 +52,9 @@ unsigned hier_look_at(hier_channel *channel, const intra_bell *bell);
 /** Is there what the caller waits for? */
 typedef bool hier_look(void *argument);
 
+/** Says what is waited for, when that takes long. By who waits; without the funnel. */
+typedef hier_doing hier_describe(void *argument);
+
 /** Who waits, and for what. */
 typedef struct hier_wait {
     hier_world *world;
@@ -61,6 +64,7 @@ typedef struct hier_wait {
     bool own;     /* … by the thread's own channel */
     bool funnel;  /* look() needs the funnel */
     hier_look *look;
+    hier_describe *describe; /* NULL: nobody needs to know */
     void *argument;
 } hier_wait;
 
@@ -68,7 +72,7 @@ typedef struct hier_wait {
 bool hier_drive_until(const hier_wait *wait, bool once);
 
 /** A wait for something of a communicator. */
-static inline hier_wait hier_wait_on(const weft_comm *comm, hier_look *look, void *argument) {
+static inline hier_wait hier_wait_on(const weft_comm *comm, hier_look *look, hier_describe *describe, void *argument) {
     return (hier_wait){.world = comm->world,
                        .agent = comm->agent,
                        .waiting = comm->team ? &comm->team->intra->waiting : &comm->world->waiting,
@@ -76,6 +80,7 @@ static inline hier_wait hier_wait_on(const weft_comm *comm, hier_look *look, voi
                        .own = comm->channel != &comm->world->channel,
                        .funnel = !comm->team,
                        .look = look,
+                       .describe = describe,
                        .argument = argument};
 }
 

@@ -5,6 +5,7 @@
 #include <hier/channels.h>
 #include <hier/message.h>
 #include <hier/progress.h>
+#include <hier/watch.h>
 #include <time.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards starting and ending, not use */
@@ -59,6 +60,18 @@ static int open_world(const core_config *config, const weft_options *options, hi
     return code;
 }
 
+/* From here on somebody answers for the threads of the process. */
+static int watch(hier_world *world, const core_config *config, const weft_options *options) {
+    bool launched = !(options && options->bootstrap) && config->bootstrap != CORE_BOOTSTRAP_SINGLE &&
+                    inter_bootstrap_pmix_present();
+    int code = hier_watch_start(world, launched);
+    if (code) {
+        hier_progress_stop(world);
+        hier_world_destroy(world);
+    }
+    return code;
+}
+
 int weft_init(const weft_options *options) {
     core_config config = {0};
     hier_world *world = NULL;
@@ -76,6 +89,8 @@ int weft_init(const weft_options *options) {
                                         "the thread that called weft_init may drive the network");
     if (!code)
         code = open_world(&config, options, &world);
+    if (!code)
+        code = watch(world, &config, options);
     if (!code)
         atomic_store_explicit(&current, world, memory_order_release); /* pairs with world_in_use */
     pthread_mutex_unlock(&lock);
@@ -167,6 +182,7 @@ int weft_finalize(void) {
     if (!code) {
         code = part(world);
         atomic_store_explicit(&current, NULL, memory_order_release);
+        hier_watch_stop(world);
         hier_world_destroy(world);
     }
     pthread_mutex_unlock(&lock);

@@ -2,7 +2,7 @@
 /* Messages: checked, started to a thread of the process or to another process, and known to be over. */
 #include <core/error.h>
 #include <hier/arguments.h>
-#include <hier/message.h>
+#include <hier/waits.h>
 #include <hier/wire.h>
 #include <stdlib.h>
 
@@ -205,8 +205,13 @@ static bool is_settled(void *argument) {
     return hier_message_settled(argument);
 }
 
+static hier_doing describe(void *argument) {
+    const weft_request *request = argument;
+    return hier_doing_request(request, request->call);
+}
+
 void hier_message_wait(hier_message *message) {
-    hier_wait wait = hier_wait_on(message->base.comm, is_settled, message);
+    hier_wait wait = hier_wait_on(message->base.comm, is_settled, describe, message);
     hier_drive_until(&wait, false);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
 #include <hier/drive.h>
-#include <hier/network.h>
+#include <hier/waits.h>
 
 /* Under SERIALIZED the leader drives at every look, the others now and then, lest all fight for the funnel. */
 #define DRIVE_EVERY 16
@@ -98,12 +98,14 @@ bool hier_settle(hier_call *call) {
 }
 
 /* What a thread that waits in no meeting does between two looks. */
-static void look_around(const hier_call *call, unsigned *looks) {
+static void look_around(hier_call *call, unsigned *looks) {
     if (hier_agent_progress(call->comm->agent))
         *looks = 0;
     hier_bed bed;
     hier_bed_clear(&bed);
-    if (core_backoff(&call->meeting.team->waiting, looks))
+    bool tired = core_backoff(&call->meeting.team->waiting, looks);
+    hier_call_looks(call, tired);
+    if (tired)
         hier_sleep(&bed); /* for the time only */
 }
 
@@ -134,6 +136,7 @@ static enum core_idle drive(void *argument, bool tired) {
     int self = call->meeting.member->thread, missing = -1;
     hier_bed bed;
     bool funneled = world->config.thread_level == WEFT_THREAD_FUNNELED;
+    hier_call_looks(call, tired);
     if (hier_is_busy(call->comm) && hier_agent_progress(call->comm->agent))
         return CORE_IDLE_MOVED;
     if (self != 0 && (funneled || (!tired && call->looks++ % DRIVE_EVERY)))
@@ -180,9 +183,11 @@ static enum core_idle start_if_ready(void *argument, bool tired) {
     return CORE_IDLE_NOTHING;
 }
 
-enum core_idle hier_look_after_agent(void *argument, bool tired) {
-    (void)tired;
-    return hier_agent_progress(argument) ? CORE_IDLE_MOVED : CORE_IDLE_NOTHING;
+enum core_idle hier_idle(void *argument, bool tired) {
+    hier_call *call = argument;
+    hier_call_looks(call, tired);
+    /* Others may need this thread's part in a message, or in another collective, before they come to this one. */
+    return hier_is_busy(call->comm) && hier_agent_progress(call->comm->agent) ? CORE_IDLE_MOVED : CORE_IDLE_NOTHING;
 }
 
 void hier_network(hier_call *call, int need_thread, unsigned need_phase, hier_start_function *start) {
@@ -198,10 +203,8 @@ void hier_network(hier_call *call, int need_thread, unsigned need_phase, hier_st
 
 void hier_let_wait(hier_call *call) {
     intra_let_wait(&call->meeting, true);
-    if (call->start)
-        call->meeting.idle = drive;
-    else
-        hier_drive_others(call);
+    call->meeting.idle = call->start ? drive : hier_idle;
+    call->meeting.idle_argument = call;
 }
 
 int hier_start(hier_call *call, const inter_view *view, const inter_binding *binding) {

@@ -129,8 +129,11 @@ static inline size_t hier_first_rank(const hier_call *call) {
     return call->comm->layout->offsets[call->comm->node];
 }
 
-/** The idle function of collectives within a process: moves on what an agent (the argument) has under way. */
-enum core_idle hier_look_after_agent(void *argument, bool tired);
+/**
+ * The idle function of collectives within a process; the argument is the call. Says what it waits in when that takes long, and moves on
+ * what the thread has under way.
+ */
+enum core_idle hier_idle(void *argument, bool tired);
 
 /** Notes that `thread` is in another call: sets the call's error, writes the sentence. Returns false. */
 bool hier_mismatch(hier_call *call, int thread) __attribute__((cold));
@@ -166,14 +169,6 @@ static inline bool hier_is_busy(const weft_comm *comm) {
     return comm->talks || comm->agent->parts;
 }
 
-/** Others may need this thread's part in a message, or in another collective, before they come to this one. */
-static inline void hier_drive_others(hier_call *call) {
-    if (!hier_is_busy(call->comm))
-        return;
-    call->meeting.idle = hier_look_after_agent;
-    call->meeting.idle_argument = call->comm->agent;
-}
-
 /**
  * Takes the member's next meeting, in a ring with those slots, and chooses the algorithms. Field by field: setting the whole
  * struct to 0 would take longer.
@@ -197,8 +192,10 @@ static inline void hier_take(hier_call *call, weft_comm *comm, intra_member *mem
         call->root_node = hier_layout_node(layout, arguments->root);
     }
     call->root_thread = arguments->root - (int)layout->offsets[call->root_node];
-    if (waits)
-        hier_drive_others(call);
+    if (waits) {
+        call->meeting.idle = hier_idle;
+        call->meeting.idle_argument = call;
+    }
 }
 
 /** Ends a call that is over, or failed and settled. */

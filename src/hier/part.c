@@ -21,6 +21,7 @@ int hier_thread_run(weft_comm *comm, const hier_arguments *arguments, hier_colle
     (void)part(&call); /* it waits, so it is over */
     if (call.error)
         hier_await_settled(&call);
+    hier_comm_goes_on(comm);
     hier_end(&call);
     return call.error;
 }
@@ -287,6 +288,7 @@ void hier_part_wait(weft_request *request) {
         hier_agent_progress(comm->agent);
         sched_yield();
     }
+    hier_comm_goes_on(comm);
 }
 
 bool hier_parts_sleep(const hier_agent *agent, long nanoseconds) {

@@ -53,6 +53,14 @@ static bool look(void *argument) {
     return of->found = true;
 }
 
+static hier_doing describe(void *argument) {
+    const hier_envelope *envelope = &((const search *)argument)->envelope;
+    hier_doing doing = hier_doing_on(envelope->comm, envelope->call);
+    doing.peer = envelope->peer;
+    doing.tag = envelope->tag;
+    return doing;
+}
+
 /* Messages without a receive must be taken from where they are to be seen. */
 static void set_takes_all(weft_comm *comm, bool all) {
     hier_mailbox_enter(comm);
@@ -67,7 +75,7 @@ static int find(search *of, bool once) {
         return WEFT_SUCCESS;
     }
     weft_comm *comm = of->envelope.comm;
-    hier_wait wait = hier_wait_on(comm, look, of);
+    hier_wait wait = hier_wait_on(comm, look, describe, of);
     set_takes_all(comm, true);
     hier_drive_until(&wait, once);
     set_takes_all(comm, false);

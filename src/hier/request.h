@@ -16,6 +16,7 @@ typedef struct hier_operation {
     bool complete; /* when active */
     int error;     /* when complete */
     inter_id id;
+    const void *caller; /* where the program called it */
     hier_plan plan;
     bool asks_counts; /* gatherv or scatterv by an algorithm that must know all counts: first the root's go round */
     inter_execution execution;

@@ -196,6 +196,7 @@ static int build(weft_comm *parent, const entry *entries, weft_team **made) {
     team->by_lines = awake || team->world->lines_wake;
     hier_funnel_leave(team->world);
     hier_channels_let_in(team->world, context, team->mailboxes, team->intra->threads);
+    hier_roster_add_team(&team->world->roster, team);
     *made = team;
     return WEFT_SUCCESS;
 }
@@ -337,6 +338,7 @@ int weft_team_free(weft_team **team) {
                               thread);
     hier_world *world = freed->world;
     hier_channels_let_in(world, freed->context, NULL, 0);
+    hier_roster_remove_team(&world->roster, freed);
     free_parts(freed);
     return_context(world, freed->context);
     core_pool_give(&teams, freed, HIER_TEAM_MAGIC);

@@ -98,6 +98,7 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
     made->channel.transport = transport;
     hier_channel_open(&made->channel, 0, &made->mailbox, 1);
     pthread_mutex_init(&made->contexts_lock, NULL);
+    hier_roster_init(&made->roster);
     bool crowded = false;
     int code = hier_selector_init(&made->selector, config->algorithm);
     if (!code)
@@ -179,6 +180,7 @@ void hier_world_destroy(hier_world *world) {
         hier_comm_give(world->process_comm);
     }
     pthread_mutex_destroy(&world->contexts_lock);
+    hier_roster_destroy(&world->roster);
     free(world->node_offsets);
     free(world->carrier.failed);
     free(world);
