@@ -10,7 +10,14 @@
 
 #include <inter/algorithm.h>
 
-enum hier_thread_algorithm { HIER_COUNTER, HIER_FLAGS, HIER_INLINE, HIER_SLICES, HIER_THREAD_ALGORITHMS };
+enum hier_thread_algorithm {
+    HIER_COUNTER,
+    HIER_FLAGS,
+    HIER_INLINE,
+    HIER_SLICES,
+    HIER_TREE,
+    HIER_THREAD_ALGORITHMS
+};
 
 typedef struct hier_choice {
     const inter_algorithm *process;
