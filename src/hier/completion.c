@@ -285,9 +285,11 @@ static bool is_lone_part(const weft_request *request) {
 }
 
 int weft_wait(weft_request **request, weft_status *status) {
-    if (request && is_lone_part(*request)) {
+    if (!request)
+        return missing(__func__, "request");
+    if (is_lone_part(*request)) {
         weft_request *waited = *request;
-        hier_part_wait(waited);
+        hier_part_wait(waited, __builtin_return_address(0));
         if (!waited->persistent)
             *request = WEFT_REQUEST_NULL;
         return take_part(waited, status);

@@ -33,14 +33,16 @@ struct hier_call {
     hier_choice choice;
     int root_node, root_thread; /* of the root, where there is one */
     hier_slot *slot;
-    hier_start_function *start; /* NULL: no network part */
-    int need_thread;            /* a thread number, HIER_NEED_ALL or HIER_NEED_NONE … */
-    unsigned need_phase;        /* … has posted this */
-    bool begun;                 /* this thread has seen it start */
-    unsigned looks;             /* how often this thread thought of driving */
-    int error;                  /* the first one that this thread noticed */
-    int at;                     /* where the part goes on */
-    int gone;                   /* when it has failed: so many threads use nothing of this one's any more */
+    hier_start_function *start;  /* NULL: no network part */
+    int need_thread;             /* a thread number, HIER_NEED_ALL or HIER_NEED_NONE … */
+    unsigned need_phase;         /* … has posted this */
+    bool begun;                  /* this thread has seen it start */
+    unsigned looks;              /* how often this thread thought of driving */
+    int error;                   /* the first one that this thread noticed */
+    int at;                      /* where the part goes on */
+    int gone;                    /* when it has failed: so many threads use nothing of this one's any more */
+    const weft_request *request; /* of a part that is waited for, and where the program does; else NULL */
+    const void *caller;
     intra_scratch *scratch;
     const hier_ring *ring; /* of a persistent one, else NULL */
     void *memory[2];       /* freed when the call is over, or NULL */
@@ -185,6 +187,7 @@ static inline void hier_take(hier_call *call, weft_comm *comm, intra_member *mem
     call->error = WEFT_SUCCESS;
     call->at = 0;
     call->ring = NULL;
+    call->request = NULL;
     call->memory[0] = call->memory[1] = NULL;
     call->root_node = 0;
     if (layout->nodes > 1) {

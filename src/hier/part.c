@@ -272,7 +272,7 @@ unsigned hier_parts_progress(weft_comm *comm) {
     return complete;
 }
 
-void hier_part_wait(weft_request *request) {
+void hier_part_wait(weft_request *request, const void *caller) {
     hier_part *part = part_of(request);
     weft_comm *comm = request->comm;
     if (part->state == HIER_COMPLETE)
@@ -281,6 +281,8 @@ void hier_part_wait(weft_request *request) {
     comm->queued_last = &comm->queued;
     comm->agent->parts--;
     hier_let_wait(&part->call);
+    part->call.request = request;
+    part->call.caller = caller;
     if (part->state == HIER_QUEUED && !intra_is_free(&part->call.meeting))
         hier_await_slot(&part->call);
     comm->agent->parts++;

@@ -45,8 +45,11 @@ unsigned hier_parts_progress(weft_comm *comm);
 /** Sleeps until something that one of the agent's parts waits for is there, for so long at most; false: none waits for a thread. */
 bool hier_parts_sleep(const hier_agent *agent, long nanoseconds);
 
-/** Waits for a part that is active and the only thing that its thread has under way beside messages, as a blocking call waits. */
-void hier_part_wait(weft_request *request);
+/**
+ * Waits for a part that is active and the only thing that its thread has under way beside messages, as a blocking call waits.
+ * `caller`: where the program called weft_wait.
+ */
+void hier_part_wait(weft_request *request, const void *caller);
 
 /** The error of a part that is complete, and its sentence; without one what has come stands in the user's buffers. */
 int hier_part_result(const weft_request *request);

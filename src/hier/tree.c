@@ -3,6 +3,32 @@
 #include <hier/tree.h>
 #include <string.h>
 
+/*
+ * A thread looks at its neighbours only. One of them may have failed, since one further away is in another collective: then it has
+ * left, which else nobody does before his neighbours have done with him. When the network part failed all learn it from there.
+ */
+static bool is_well(hier_call *call, int thread, unsigned phase) {
+    if (phase == HIER_LEFT || !intra_has_posted(&call->meeting, thread, HIER_LEFT))
+        return true;
+    bool released = !hier_single_node(call) &&
+                    core_flag_reached(&call->meeting.release->flag, intra_value(&call->meeting, HIER_RELEASED));
+    return released || hier_mismatch(call, thread);
+}
+
+bool hier_await_parent(hier_call *call, int host, unsigned phase) {
+    int parent = hier_tree_parent(call, host);
+    return hier_await(call, parent, phase) && is_well(call, parent, phase);
+}
+
+bool hier_await_children(hier_call *call, int host, unsigned phase) {
+    for (int i = 0, count = hier_tree_children(call, host); i < count; i++) {
+        int child = hier_tree_child(call, host, i);
+        if (!hier_await(call, child, phase) || !is_well(call, child, phase))
+            return false;
+    }
+    return true;
+}
+
 static const void *sum_of(const hier_call *call, int child) {
     return intra_offer_of(&call->meeting, hier_tree_child(call, 0, child))->send;
 }

@@ -27,18 +27,11 @@ static inline int hier_tree_child(const hier_call *call, int host, int i) {
     return hier_tree_place(host, intra_tree_child(&call->comm->team->tree, place, i));
 }
 
-/** Have the thread's children posted `phase`? False as hier_await. */
-static inline bool hier_await_children(hier_call *call, int host, unsigned phase) {
-    for (int i = 0, count = hier_tree_children(call, host); i < count; i++)
-        if (!hier_await(call, hier_tree_child(call, host, i), phase))
-            return false;
-    return true;
-}
+/** Has the thread's parent, of any but the host, posted `phase`? False as hier_await. */
+bool hier_await_parent(hier_call *call, int host, unsigned phase);
 
-/** Has its parent, of any but the host? */
-static inline bool hier_await_parent(hier_call *call, int host, unsigned phase) {
-    return hier_await(call, hier_tree_parent(call, host), phase);
-}
+/** Have its children? */
+bool hier_await_children(hier_call *call, int host, unsigned phase);
 
 /**
  * Combines the thread's operand with its children's sums, which they offer as `send`, in the order of the threads, into `out`, and

@@ -26,9 +26,15 @@ void hier_call_waits(hier_call *call) {
     if (!is_watched(call->comm))
         return;
     const hier_arguments *arguments = call->arguments;
-    hier_doing doing = hier_doing_on(call->comm, arguments->call);
-    doing.caller = arguments->caller;
-    fill_collective(&doing, arguments->collective, call->meeting.sequence, arguments->root, arguments->bytes);
+    hier_doing doing;
+    if (call->request) {
+        doing = hier_doing_request(call->request, "weft_wait");
+        doing.caller = call->caller;
+    } else {
+        doing = hier_doing_on(call->comm, arguments->call);
+        doing.caller = arguments->caller;
+        fill_collective(&doing, arguments->collective, call->meeting.sequence, arguments->root, arguments->bytes);
+    }
     hier_activity_begin(&call->comm->agent->activity, &doing);
 }
 

@@ -171,6 +171,7 @@ INSTANTIATE_TEST_SUITE_P(
     Algorithms, Mismatch,
     ::testing::Values(
         "", "barrier=/counter,bcast=/counter,reduce=/counter,allreduce=/counter",
+        "barrier=/tree,bcast=/tree,reduce=/tree,allreduce=/tree",
         "bcast=/flags,reduce=/slices,allreduce=/slices,scan=/slices,exscan=/slices,reduce_scatter=/slices"));
 
 // More threads than look at each other's flags directly.
