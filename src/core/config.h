@@ -13,6 +13,8 @@ enum core_bootstrap_choice { CORE_BOOTSTRAP_AUTO, CORE_BOOTSTRAP_PMIX, CORE_BOOT
 
 /** The longest WEFT_ALGORITHM that is accepted, with its final 0. */
 #define CORE_ALGORITHM_BYTES 1024
+/** The longest path that is, likewise. */
+#define CORE_PATH_BYTES      1024
 
 /** The rows of the table. A new variable is a name here, a field below, and a row in config.c. */
 enum core_variable {
@@ -26,6 +28,8 @@ enum core_variable {
     CORE_VARIABLE_EAGER_LIMIT,
     CORE_VARIABLE_UNEXPECTED_LIMIT,
     CORE_VARIABLE_ALGORITHM,
+    CORE_VARIABLE_COUNTERS,
+    CORE_VARIABLE_TRACE,
     CORE_VARIABLES
 };
 
@@ -42,6 +46,8 @@ typedef struct core_config {
     int eager_limit;      /* WEFT_EAGER_LIMIT: the longest message that is copied on its way, bytes; -1: as measured */
     int unexpected_limit; /* WEFT_UNEXPECTED_LIMIT: bytes of copied messages that a rank may hold */
     char algorithm[CORE_ALGORITHM_BYTES];    /* WEFT_ALGORITHM: "" or e.g. "allreduce=nbBDE/slices,bcast=MST/flags" */
+    char counters[CORE_PATH_BYTES];          /* WEFT_COUNTERS: the directory for this process's counters; "": none */
+    char trace[CORE_PATH_BYTES];             /* WEFT_TRACE: the directory for its trace; "": none */
     enum core_origin origin[CORE_VARIABLES]; /* where each value came from */
 } core_config;
 

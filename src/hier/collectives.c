@@ -2,6 +2,7 @@
 /* The public collectives, each in its three forms: check, then the composition for thread ranks or the schedule for process
  * ranks. */
 #include <core/error.h>
+#include <hier/observe.h>
 #include <hier/request.h>
 #include <hier/staging.h>
 
@@ -42,16 +43,22 @@ static int check(const weft_comm *comm, hier_arguments *arguments) {
     return code || arguments->collective == INTER_BARRIER ? code : hier_check_arguments(comm, arguments);
 }
 
-static int block(weft_comm *comm, hier_arguments *arguments) {
-    int code = check(comm, arguments);
-    if (code)
-        return code;
+static int run(weft_comm *comm, const hier_arguments *arguments) {
     if (!comm->team)
         return hier_process_collective(comm, arguments);
     /* Nothing to move: the ranks still meet, lest one that calls something else waits for ever. */
     bool empty = !arguments->bytes && !inter_is(arguments->collective, COUNTED);
-    hier_collective *run = thread_collectives[empty ? INTER_BARRIER : arguments->collective];
-    return arguments->strided ? hier_thread_staged(comm, arguments, run) : run(comm, arguments);
+    hier_collective *collective = thread_collectives[empty ? INTER_BARRIER : arguments->collective];
+    return arguments->strided ? hier_thread_staged(comm, arguments, collective) : collective(comm, arguments);
+}
+
+static int block(weft_comm *comm, hier_arguments *arguments) {
+    int code = check(comm, arguments);
+    if (code)
+        return code;
+    hier_observe_begin(comm, arguments);
+    code = run(comm, arguments);
+    return hier_observe_end(comm, arguments, code);
 }
 
 static int begin(weft_comm *comm, hier_arguments *arguments, bool persistent, weft_request **request) {

@@ -21,7 +21,8 @@ typedef struct hier_slot {
     intra_cell *release; /* published when it is done … */
     uint64_t value;      /* … with this value */
     const core_waiting *waiting;
-    int error; /* of the network part; written before the release, read after it */
+    uint64_t network_ns[2]; /* when the network part began and ended, as `error`; 0: not traced */
+    int error;              /* of the network part; written before the release, read after it */
 } hier_slot;
 
 struct weft_team {
@@ -44,6 +45,7 @@ typedef struct hier_agent {
     intra_bell bell;
     struct weft_comm *comms;
     unsigned looks; /* at its own channel */
+    hier_observer *observer;
 } hier_agent;
 
 /** Memory for buffered sends, and those that are in it, in the order of their places. */
@@ -63,7 +65,9 @@ struct weft_comm {
     intra_member *member; /* of a thread communicator, as are the next */
     hier_agent *agent;
     weft_comm *next_of_agent;
-    bool talks; /* it has messages: who waits looks after them */
+    bool talks;       /* it has messages: who waits looks after them */
+    bool plain;       /* … and they may take the short ways: nobody traces them */
+    hier_noted noted; /* of the blocking call that its user is in */
     /* Of a thread communicator the thread's own, of a process communicator under the funnel: */
     intra_mailbox *mailbox;
     hier_channel *channel;       /* for messages to other processes */

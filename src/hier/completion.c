@@ -3,6 +3,7 @@
 #include <core/error.h>
 #include <hier/arguments.h>
 #include <hier/buffered.h>
+#include <hier/observe.h>
 #include <hier/request.h>
 #include <weft/message.h>
 
@@ -81,7 +82,10 @@ static int check_list(completing *list) {
             checked = request->comm;
         }
         if (request->active && request->comm != waited) {
+            bool first = !list->wait.world;
             wait_for(&list->wait, request->comm);
+            if (first && request->kind == HIER_COLLECTIVE)
+                list->wait.row = (weft_counted)operation_of(request)->plan.view.collective;
             waited = request->comm;
         }
     }
@@ -101,6 +105,7 @@ static void set_status(weft_status *status, int error) {
 static inline int take_message(weft_request *request, weft_status *status) {
     hier_message *message = message_of(request);
     int error = status || hier_message_error(message) ? hier_message_result(message, status) : WEFT_SUCCESS;
+    hier_message_observe_end(message);
     request->active = false;
     if (!request->persistent)
         hier_message_give(message);

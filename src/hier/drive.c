@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
 #include <hier/drive.h>
+#include <hier/observe.h>
 #include <sched.h>
 
 #define AGENT_MAGIC 0x77744147u
@@ -25,6 +26,12 @@ int hier_agent_join(weft_comm *comm) {
         self = core_pool_take(&agents, sizeof(*self), AGENT_MAGIC);
         if (!self)
             return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a thread", comm->rank);
+        self->observer = hier_observer_take(comm->world, comm->rank);
+        if (!self->observer) {
+            core_pool_give(&agents, self, AGENT_MAGIC);
+            self = NULL;
+            return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a thread", comm->rank);
+        }
         self->bell.rouse = rouse;
         self->bell.argument = comm->world;
     }
@@ -46,6 +53,7 @@ void hier_agent_part(weft_comm *comm) {
     if (agent->comms)
         return;
     self = NULL;
+    hier_observer_give(comm->world, agent->observer);
     core_pool_give(&agents, agent, AGENT_MAGIC);
 }
 
@@ -187,8 +195,9 @@ static bool look_once(const hier_wait *wait, bool once, bool *moved) {
     return *moved && !wait->funnel && wait->look(wait->argument);
 }
 
-bool hier_drive_until(const hier_wait *wait, bool once) {
-    unsigned looks = 0;
+/* Looks until it is there; *since: when the wait had become a long one, or 0. */
+static bool look_on(const hier_wait *wait, bool once, uint64_t *since) {
+    unsigned looks = 0, rounds = 0;
     bool tired = false, moved = false;
     for (;;) {
         /* Acquire: what came before this ring is seen by the looks that follow. */
@@ -197,10 +206,20 @@ bool hier_drive_until(const hier_wait *wait, bool once) {
             return true;
         if (once)
             return false;
+        if (rounds++ == wait->waiting->hot)
+            *since = core_now_ns();
         if (moved)
             looks = 0;
         else if (tired)
             sleep_a_while(wait, rung);
         tired = core_backoff(wait->waiting, &looks);
     }
+}
+
+bool hier_drive_until(const hier_wait *wait, bool once) {
+    uint64_t since = 0;
+    bool there = look_on(wait, once, &since);
+    if (since)
+        hier_observe_waited(wait->world, wait->agent, wait->row, core_now_ns() - since);
+    return there;
 }

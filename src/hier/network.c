@@ -20,6 +20,7 @@ bool hier_mismatch(hier_call *call, int thread) {
 static void release(void *argument, int error) {
     hier_slot *slot = argument;
     slot->error = error;
+    slot->network_ns[1] = slot->network_ns[0] ? core_now_ns() : 0;
     core_flag_publish(&slot->release->flag, slot->value, slot->waiting);
 }
 
@@ -39,6 +40,7 @@ static void start_network(hier_call *call) {
     hier_slot *slot = call->slot;
     slot->started = call->meeting.sequence;
     slot->driver = call->meeting.member->thread;
+    slot->network_ns[0] = hier_trace_now(call->comm);
     slot->release = call->meeting.release;
     slot->value = intra_value(&call->meeting, HIER_RELEASED);
     slot->waiting = &call->meeting.team->waiting;
@@ -157,6 +159,7 @@ int hier_start(hier_call *call, const inter_view *view, const inter_binding *bin
     inter_id id = {call->comm->team->context, call->meeting.sequence, false};
     inter_binding bound = *binding;
     bound.by_lines = call->comm->team->by_lines;
+    bound.counted_as = call->arguments->collective;
     return inter_execution_start(&call->slot->execution, &call->comm->world->engine, id, call->choice.process, view,
                                  &bound);
 }
@@ -178,6 +181,7 @@ bool hier_await_network(hier_call *call) {
     if (!intra_await_flag(&call->meeting, &call->meeting.release->flag, intra_value(&call->meeting, HIER_RELEASED),
                           INTRA_ALL))
         return hier_mismatch(call, call->meeting.mismatch);
+    hier_observe_network(call->comm, call->slot->network_ns);
     if (call->slot->error && !call->error)
         call->error = core_error(call->slot->error, "rank %d: %s failed between the processes: %s", call->comm->rank,
                                  call->arguments->call, weft_strerror(call->slot->error));

@@ -10,7 +10,7 @@
 #ifndef HIER_NETWORK_H
 #define HIER_NETWORK_H
 
-#include <hier/arguments.h>
+#include <hier/observe.h>
 
 /** Phases: 1 to 5 come before the network part's end, the last when all is done. */
 enum { HIER_OFFERED = 1, HIER_PLANNED = 2, HIER_READY = 3, HIER_RELEASED = 6, HIER_LEFT = 7 };
@@ -115,6 +115,7 @@ static inline void hier_begin(hier_call *call, weft_comm *comm, const hier_argum
 
 /** Ends the call, whatever happened; returns its error. */
 static inline int hier_end(hier_call *call) {
+    hier_observe_choice(call->comm, call->choice.process, (int)call->choice.thread);
     if (call->error)
         return hier_end_failed(call);
     intra_end(&call->meeting);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <core/clock.h>
 #include <intra/meeting.h>
 
 void intra_await_slot(intra_member *member, uint64_t sequence) {
@@ -8,7 +9,11 @@ void intra_await_slot(intra_member *member, uint64_t sequence) {
         if (thread == member->thread)
             continue;
         core_flag *flag = &team->completed[thread].flag;
-        core_flag_wait(flag, last_use, &team->waiting);
+        if (!core_flag_wait_hot(flag, last_use, &team->waiting)) {
+            uint64_t began = core_now_ns();
+            core_flag_wait_slow(flag, last_use, &team->waiting, NULL, NULL);
+            member->waited_ns += core_now_ns() - began;
+        }
         /* Acquire: pairs with intra_end. Often it is far ahead, and saves the next collectives from looking. */
         uint64_t completed = atomic_load_explicit(&flag->value, memory_order_acquire);
         all = completed < all ? completed : all;
@@ -69,5 +74,8 @@ static enum core_idle watch_and_drive(void *argument, bool tired) {
 
 bool intra_await_slow(intra_meeting *meeting, core_flag *flag, uint64_t value, int whom) {
     watch by = {.meeting = meeting, .value = value, .whom = whom};
-    return core_flag_wait_slow(flag, value, &meeting->team->waiting, watch_and_drive, &by);
+    uint64_t began = core_now_ns();
+    bool reached = core_flag_wait_slow(flag, value, &meeting->team->waiting, watch_and_drive, &by);
+    meeting->member->waited_ns += core_now_ns() - began;
+    return reached;
 }

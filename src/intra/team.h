@@ -63,6 +63,7 @@ typedef struct intra_member {
     intra_cell *slot;      /* of the next one */
     uint64_t known;        /* every thread has completed the collectives up to this one */
     uint64_t counter_uses; /* of the team's two counters; equal in all threads between collectives */
+    uint64_t waited_ns;    /* in the slow part of waits; whoever counts it sets it to 0 */
     void *scratch;         /* memory for one collective, grown on demand */
     size_t scratch_bytes;
 } intra_member;

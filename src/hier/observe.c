@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <hier/observe.h>
+
+/* What all ranks of the others in the list of blocks send to this one, but for those that thread 0 finds in its place already. */
+static void count_received(const weft_comm *comm, const hier_arguments *a, core_counters *counters) {
+    const hier_layout *layout = comm->layout;
+    size_t first = layout->offsets[comm->node], end = layout->offsets[comm->node + 1];
+    bool w = a->collective == INTER_ALLTOALLW;
+    uint64_t blocks = 0, bytes = 0;
+    for (size_t rank = comm->thread ? 0 : first; rank < (comm->thread ? (size_t)comm->size : end); rank++) {
+        size_t block = a->recv_counts[rank] * (w ? a->recv_types[rank] : a->recv_type)->size_bytes;
+        blocks += rank != (size_t)comm->rank && block;
+        bytes += rank != (size_t)comm->rank ? block : 0;
+    }
+    core_count_traffic(counters, a->collective, CORE_INSIDE, blocks, bytes);
+}
+
+/* The rank whose buffers the node's blocks go by: the root, elsewhere the first one. */
+static bool is_host(const weft_comm *comm, const hier_arguments *a) {
+    int root_node = hier_layout_node(comm->layout, a->root);
+    return root_node == comm->node ? comm->rank == a->root : comm->thread == 0;
+}
+
+static size_t sum_of(const size_t *counts, size_t ranks) {
+    size_t sum = 0;
+    for (size_t rank = 0; rank < ranks; rank++)
+        sum += counts[rank];
+    return sum;
+}
+
+/* See weft/counters.h. */
+void hier_count_inside(const weft_comm *comm, const hier_arguments *a) {
+    core_counters *counters = &hier_observer_of(comm)->counters;
+    size_t others = (size_t)hier_layout_threads(comm->layout, comm->node) - 1, ranks = (size_t)comm->size;
+    uint64_t blocks = 0, bytes = a->bytes; /* of a block */
+    if (!others)
+        return;
+    switch (a->collective) {
+    case INTER_BCAST:
+    case INTER_SCATTER:
+    case INTER_GATHER:
+    case INTER_REDUCE:
+    case INTER_SCAN:
+    case INTER_EXSCAN:
+        blocks = others;
+        break;
+    case INTER_ALLREDUCE:
+        blocks = 2 * others;
+        break;
+    case INTER_REDUCE_SCATTER:
+    case INTER_REDUCE_SCATTER_BLOCK:
+        if (comm->thread)
+            bytes = a->recv_type->size_bytes *
+                    (a->collective == INTER_REDUCE_SCATTER ? a->recv_counts[comm->rank] : a->recv_count);
+        blocks = comm->thread ? 1 : others;
+        break;
+    case INTER_ALLGATHER:
+    case INTER_ALLTOALL:
+        blocks = others * ranks;
+        break;
+    case INTER_GATHERV:
+    case INTER_SCATTERV:
+        bytes = a->own_bytes;
+        blocks = !is_host(comm, a);
+        break;
+    case INTER_ALLGATHERV:
+        bytes = sum_of(a->recv_counts, ranks) * a->recv_type->size_bytes;
+        core_count_traffic(counters, a->collective, CORE_INSIDE, bytes ? others * ranks : 0, others * bytes);
+        return;
+    case INTER_ALLTOALLV:
+    case INTER_ALLTOALLW:
+        count_received(comm, a, counters);
+        return;
+    case INTER_BARRIER:
+    case INTER_COLLECTIVES:
+        return;
+    }
+    core_count_traffic(counters, a->collective, CORE_INSIDE, bytes ? blocks : 0, blocks * bytes);
+}
+
+void hier_trace_begin(weft_comm *comm) {
+    comm->noted = (hier_noted){.began_ns = core_now_ns(), .thread = -1};
+}
+
+static void add(weft_comm *comm, hier_event *event) {
+    const hier_noted *noted = &comm->noted;
+    event->kind = HIER_EVENT_CALL;
+    event->began_ns = noted->began_ns;
+    event->ended_ns = core_now_ns();
+    event->network_ns[0] = noted->network_ns[0];
+    event->network_ns[1] = noted->network_ns[1];
+    event->process = noted->process;
+    event->thread = (int8_t)noted->thread;
+    comm->noted.began_ns = 0;
+    if (!comm->agent)
+        hier_funnel_enter(comm->world);
+    hier_trace_add(hier_observer_of(comm), event);
+    if (!comm->agent)
+        hier_funnel_leave(comm->world);
+}
+
+void hier_trace_call(weft_comm *comm, const hier_arguments *a, int code) {
+    size_t bytes = a->bytes ? a->bytes : a->own_bytes;
+    bool rooted = inter_is(a->collective, INTER_ROOTED);
+    add(comm, &(hier_event){.call = a->call,
+                            .bytes = bytes,
+                            .root = rooted ? a->root : -1,
+                            .peer = -1,
+                            .tag = -1,
+                            .failed = code != 0});
+}
+
+void hier_trace_talked(weft_comm *comm, const char *call, uint64_t bytes, int peer, int tag, int code) {
+    add(comm, &(hier_event){.call = call, .bytes = bytes, .root = -1, .peer = peer, .tag = tag, .failed = code != 0});
+}
+
+void hier_trace_async(weft_comm *comm, const hier_event *event) {
+    hier_event ended = *event;
+    ended.kind = HIER_EVENT_ASYNC;
+    ended.ended_ns = core_now_ns();
+    hier_trace_add(hier_observer_of(comm), &ended);
+}
