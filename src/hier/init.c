@@ -72,6 +72,8 @@ int weft_init(const weft_options *options) {
     if (!code) {
         hier_selector names; /* mistakes in the configuration are found before the other processes are bothered */
         code = hier_selector_init(&names, config.algorithm);
+        if (!code)
+            code = hier_observation_check(&config);
     }
     if (!code && config.progress && config.thread_level == WEFT_THREAD_FUNNELED)
         code =

@@ -25,7 +25,7 @@ const char *weft_counted_name(weft_counted row) {
     return (int)row >= 0 && row < WEFT_COUNTED_MESSAGES ? inter_collective_name((enum inter_collective)row) : NULL;
 }
 
-static int make_directory(const hier_world *world, const char *variable, const char *path) {
+static int make_directory(const char *variable, const char *path) {
     struct stat found;
     if (!*path)
         return WEFT_SUCCESS;
@@ -34,18 +34,18 @@ static int make_directory(const hier_world *world, const char *variable, const c
             return WEFT_SUCCESS;
         errno = S_ISDIR(found.st_mode) ? errno : ENOTDIR;
     }
-    return core_error(WEFT_ERR_CONFIG, "rank %d: %s is \"%.200s\", expected a directory to write to: %s",
-                      world->process_comm->rank, variable, path, strerror(errno));
+    return core_error(WEFT_ERR_CONFIG, "%s is \"%.200s\", expected a directory to write to: %s", variable, path,
+                      strerror(errno));
+}
+
+int hier_observation_check(const core_config *config) {
+    int code = make_directory("WEFT_COUNTERS", config->counters);
+    return code ? code : make_directory("WEFT_TRACE", config->trace);
 }
 
 int hier_observation_open(hier_world *world) {
     hier_observation *observation = &world->observation;
     const weft_comm *comm = world->process_comm;
-    int code = make_directory(world, "WEFT_COUNTERS", world->config.counters);
-    if (!code)
-        code = make_directory(world, "WEFT_TRACE", world->config.trace);
-    if (code)
-        return code;
     observation->on_host = malloc((size_t)comm->size * sizeof(*observation->on_host));
     if (!observation->on_host)
         return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for %d processes", comm->rank, comm->size);

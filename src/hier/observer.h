@@ -10,6 +10,7 @@
 #ifndef HIER_OBSERVER_H
 #define HIER_OBSERVER_H
 
+#include <core/config.h>
 #include <core/counters.h>
 #include <inter/algorithm.h>
 #include <pthread.h>
@@ -51,8 +52,13 @@ typedef struct hier_observation {
     int64_t ahead_ns; /* to be added to this process's clock: it is then that of process 0's host */
 } hier_observation;
 
-/** Begins to observe a zeroed world; its communicator is there. WEFT_ERR_NOMEM, WEFT_ERR_CONFIG: WEFT_TRACE or WEFT_COUNTERS is no
- * directory that can be written to. */
+/**
+ * Makes the directories of WEFT_COUNTERS and WEFT_TRACE where there are none. Local. WEFT_ERR_CONFIG: one cannot be had, or is
+ * not to be written to.
+ */
+int hier_observation_check(const core_config *config);
+
+/** Begins to observe a zeroed world; its communicator is there. WEFT_ERR_NOMEM. */
 int hier_observation_open(struct hier_world *world);
 
 /** What was counted so far was weft's own. */

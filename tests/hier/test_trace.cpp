@@ -197,11 +197,8 @@ TEST(Trace, NamesADirectoryThatCannotBe) {
     for (const std::string &bad : {file, directory.path() + "/no/such"})
         for (bool traces : {false, true}) {
             core_config config{};
-            hier_card card{};
-            card.cores = card.host_cores = 1;
             strcpy(traces ? config.trace : config.counters, bad.c_str());
-            hier_world *world = nullptr;
-            EXPECT_EQ(hier_world_create(&config, &card, nullptr, nullptr, &world), WEFT_ERR_CONFIG);
+            EXPECT_EQ(hier_observation_check(&config), WEFT_ERR_CONFIG);
             std::string sentence = weft_last_error();
             EXPECT_NE(sentence.find(traces ? "WEFT_TRACE" : "WEFT_COUNTERS"), std::string::npos) << sentence;
             EXPECT_NE(sentence.find(bad), std::string::npos) << sentence;
