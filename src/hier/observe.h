@@ -87,8 +87,8 @@ static inline void hier_observe_network(weft_comm *comm, const uint64_t network_
 }
 
 /**
- * Returns when it began; 0: not traced, or a blocking call is. Of a process communicator under the funnel, as is _finish. `bytes`:
- * what a rank contributes.
+ * A start counts; returns when it was, for hier_event.began_ns, or 0: not traced, or part of a blocking call. Of a process communicator
+ * under the funnel, as is _finish.
  */
 static inline uint64_t hier_observe_start(weft_comm *comm, enum inter_collective collective) {
     core_count(&hier_observer_of(comm)->counters.rows[collective].operations, 1);

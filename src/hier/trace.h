@@ -3,7 +3,7 @@
  * The timeline of WEFT_TRACE: one event an operation, in memory until weft_finalize, then a file in the Trace Event Format that
  * Chrome and Perfetto show.
  *
- * Each observer is a track. A timeline holds HIER_TRACE_MOST events a track (about 40 MiB); later ones are dropped, counted, and the file
+ * Each observer is a track. A timeline holds HIER_TRACE_MOST events a track (36 MiB); later ones are dropped, counted, and the file
  * says how many.
  */
 #ifndef HIER_TRACE_H
