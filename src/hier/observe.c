@@ -82,41 +82,67 @@ void hier_trace_begin(weft_comm *comm) {
     comm->noted = (hier_noted){.began_ns = core_now_ns(), .thread = -1};
 }
 
-static void add(weft_comm *comm, hier_event *event) {
-    const hier_noted *noted = &comm->noted;
-    event->kind = HIER_EVENT_CALL;
-    event->began_ns = noted->began_ns;
-    event->ended_ns = core_now_ns();
-    event->network_ns[0] = noted->network_ns[0];
-    event->network_ns[1] = noted->network_ns[1];
-    event->process = noted->process;
-    event->thread = (int8_t)noted->thread;
-    comm->noted.began_ns = 0;
+/* A process communicator's timeline is under the funnel. */
+static void enter(weft_comm *comm) {
     if (!comm->agent)
         hier_funnel_enter(comm->world);
-    hier_trace_add(hier_observer_of(comm), event);
+}
+
+static void leave(weft_comm *comm) {
     if (!comm->agent)
         hier_funnel_leave(comm->world);
 }
 
-void hier_trace_call(weft_comm *comm, const hier_arguments *a, int code) {
-    size_t bytes = a->bytes ? a->bytes : a->own_bytes;
-    bool rooted = inter_is(a->collective, INTER_ROOTED);
-    add(comm, &(hier_event){.call = a->call,
-                            .bytes = bytes,
-                            .root = rooted ? a->root : -1,
-                            .peer = -1,
-                            .tag = -1,
-                            .failed = code != 0});
+/* The place of the call that ends now, with its times and algorithms; NULL: it is dropped. */
+static hier_event *end_call(weft_comm *comm) {
+    const hier_noted *noted = &comm->noted;
+    hier_event *event = hier_trace_place(hier_observer_of(comm));
+    if (event) {
+        event->kind = HIER_EVENT_CALL;
+        event->began_ns = noted->began_ns;
+        event->ended_ns = core_now_ns();
+        event->network_ns[0] = noted->network_ns[0];
+        event->network_ns[1] = noted->network_ns[1];
+        event->process = noted->process;
+        event->thread = (int8_t)noted->thread;
+    }
+    comm->noted.began_ns = 0;
+    return event;
 }
 
 void hier_trace_talked(weft_comm *comm, const char *call, uint64_t bytes, int peer, int tag, int code) {
-    add(comm, &(hier_event){.call = call, .bytes = bytes, .root = -1, .peer = peer, .tag = tag, .failed = code != 0});
+    enter(comm);
+    hier_event *event = end_call(comm);
+    if (event) {
+        event->call = call;
+        event->bytes = bytes;
+        event->root = -1;
+        event->peer = peer;
+        event->tag = tag;
+        event->failed = code != 0;
+    }
+    leave(comm);
+}
+
+void hier_trace_call(weft_comm *comm, const hier_arguments *a, int code) {
+    bool rooted = inter_is(a->collective, INTER_ROOTED);
+    enter(comm);
+    hier_event *event = end_call(comm);
+    if (event) {
+        event->call = a->call;
+        event->bytes = a->bytes ? a->bytes : a->own_bytes;
+        event->root = rooted ? a->root : -1;
+        event->peer = event->tag = -1;
+        event->failed = code != 0;
+    }
+    leave(comm);
 }
 
 void hier_trace_async(weft_comm *comm, const hier_event *event) {
-    hier_event ended = *event;
-    ended.kind = HIER_EVENT_ASYNC;
-    ended.ended_ns = core_now_ns();
-    hier_trace_add(hier_observer_of(comm), &ended);
+    hier_event *ended = hier_trace_place(hier_observer_of(comm));
+    if (!ended)
+        return;
+    *ended = *event;
+    ended->kind = HIER_EVENT_ASYNC;
+    ended->ended_ns = core_now_ns();
 }

@@ -76,23 +76,15 @@ void hier_observation_start(hier_world *world) {
     }
 }
 
-static void free_events(hier_observer *observer) {
-    while (observer->first) {
-        hier_trace_chunk *next = observer->first->next;
-        free(observer->first);
-        observer->first = next;
-    }
-}
-
 void hier_observation_close(hier_world *world) {
     hier_observation *observation = &world->observation;
     while (observation->observers) {
         hier_observer *next = observation->observers->next;
-        free_events(observation->observers);
+        hier_trace_free(observation->observers);
         free(observation->observers);
         observation->observers = next;
     }
-    free_events(&observation->process);
+    hier_trace_free(&observation->process);
     free(observation->on_host);
     observation->on_host = NULL;
 }

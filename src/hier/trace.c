@@ -3,13 +3,15 @@
 #include <hier/comm.h>
 #include <hier/trace.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
+/* All its pages at once: a page fault now and then would cost the operations more than the clock does. */
 static hier_trace_chunk *add_chunk(hier_observer *observer) {
-    hier_trace_chunk *chunk = malloc(sizeof(*chunk));
-    if (!chunk)
+    void *memory =
+        mmap(NULL, sizeof(hier_trace_chunk), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (memory == MAP_FAILED)
         return NULL;
-    chunk->next = NULL;
-    chunk->count = 0;
+    hier_trace_chunk *chunk = memory; /* zeroed */
     if (observer->last)
         observer->last->next = chunk;
     else
@@ -17,17 +19,25 @@ static hier_trace_chunk *add_chunk(hier_observer *observer) {
     return observer->last = chunk;
 }
 
-void hier_trace_add(hier_observer *observer, const hier_event *event) {
+void hier_trace_free(hier_observer *observer) {
+    while (observer->first) {
+        hier_trace_chunk *next = observer->first->next;
+        munmap(observer->first, sizeof(*next));
+        observer->first = next;
+    }
+}
+
+hier_event *hier_trace_place(hier_observer *observer) {
     hier_trace_chunk *chunk = observer->last;
     bool room = observer->events < HIER_TRACE_MOST;
     if (room && (!chunk || chunk->count == HIER_TRACE_CHUNK))
         chunk = add_chunk(observer);
     if (!room || !chunk) {
         observer->dropped++;
-        return;
+        return NULL;
     }
-    chunk->events[chunk->count++] = *event;
     observer->events++;
+    return &chunk->events[chunk->count++];
 }
 
 /* The first barrier brings the processes close together, the second is the one that counts. */

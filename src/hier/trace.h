@@ -31,16 +31,21 @@ typedef struct hier_event {
     bool failed;
 } hier_event;
 
-#define HIER_TRACE_CHUNK 500
+/** A chunk has 64 pages of 4 KiB. */
+#define HIER_TRACE_CHUNK 3640
 
 typedef struct hier_trace_chunk {
     struct hier_trace_chunk *next;
     size_t count;
     hier_event events[HIER_TRACE_CHUNK];
 } hier_trace_chunk;
+_Static_assert(sizeof(hier_trace_chunk) <= 64 * 4096, "whole pages");
 
-/** Adds an event, by the observer's writer. Without memory, or when there are too many, it is dropped. */
-void hier_trace_add(hier_observer *observer, const hier_event *event);
+/** The place of the next event, by the observer's writer; NULL: without memory, or when there are too many, it is dropped. */
+hier_event *hier_trace_place(hier_observer *observer);
+
+/** Frees a timeline. */
+void hier_trace_free(hier_observer *observer);
 
 /**
  * Finds what this process's clock is behind that of process 0's host. Collective; before it every process has said that it traces. The

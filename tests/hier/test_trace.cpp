@@ -169,7 +169,8 @@ TEST(Trace, IsBounded) {
         hier_event event{};
         event.call = "weft_barrier";
         for (size_t i = 0; i < HIER_TRACE_MOST + 3; i++)
-            hier_trace_add(observer, &event);
+            if (hier_event *place = hier_trace_place(observer))
+                *place = event;
         EXPECT_EQ(observer->events, HIER_TRACE_MOST);
         EXPECT_EQ(observer->dropped, 3u);
         hier_observer_give(world, observer);
