@@ -36,17 +36,6 @@ void hier_count_inside(const weft_comm *comm, const hier_arguments *a) {
     if (!others)
         return;
     switch (a->collective) {
-    case INTER_BCAST:
-    case INTER_SCATTER:
-    case INTER_GATHER:
-    case INTER_REDUCE:
-    case INTER_SCAN:
-    case INTER_EXSCAN:
-        blocks = others;
-        break;
-    case INTER_ALLREDUCE:
-        blocks = 2 * others;
-        break;
     case INTER_REDUCE_SCATTER:
     case INTER_REDUCE_SCATTER_BLOCK:
         if (comm->thread)
@@ -71,8 +60,7 @@ void hier_count_inside(const weft_comm *comm, const hier_arguments *a) {
     case INTER_ALLTOALLW:
         count_received(comm, a, counters);
         return;
-    case INTER_BARRIER:
-    case INTER_COLLECTIVES:
+    default: /* hier_count_call() */
         return;
     }
     core_count_traffic(counters, a->collective, CORE_INSIDE, bytes ? blocks : 0, blocks * bytes);

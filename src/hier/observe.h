@@ -41,10 +41,30 @@ void hier_trace_call(weft_comm *comm, const hier_arguments *arguments, int code)
 void hier_trace_async(weft_comm *comm, const hier_event *event);
 void hier_trace_talked(weft_comm *comm, const char *call, uint64_t bytes, int peer, int tag, int code);
 
-/** By length of their own for each rank: every rank counts for itself. Of the others thread 0 counts for the node. */
+/** What changes hands in a node is so many blocks for each thread but one; thread 0 counts for all. See weft/counters.h. */
+#define HIER_COUNTED_ONCE                                                                                              \
+    (INTER_BIT(INTER_BCAST) | INTER_BIT(INTER_SCATTER) | INTER_BIT(INTER_GATHER) | INTER_BIT(INTER_REDUCE) |           \
+     INTER_SCANS)
+#define HIER_COUNTED_TWICE INTER_BIT(INTER_ALLREDUCE)
+/** What others than thread 0 count for themselves. */
 #define HIER_COUNTED_BY_EACH                                                                                           \
     (INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV) | INTER_BIT(INTER_ALLTOALLV) | INTER_BIT(INTER_ALLTOALLW) |  \
      INTER_REDUCE_SCATTERS)
+
+/** The most frequent ones are counted here, the others by hier_count_inside(). */
+static inline void hier_count_call(const weft_comm *comm, const hier_arguments *arguments, core_counter_row *row) {
+    enum inter_collective collective = arguments->collective;
+    if (inter_is(collective, HIER_COUNTED_ONCE | HIER_COUNTED_TWICE)) {
+        uint64_t blocks = (uint64_t)comm->member->team->threads - 1;
+        if (comm->thread || !blocks)
+            return;
+        blocks <<= inter_is(collective, HIER_COUNTED_TWICE);
+        core_count(&row->traffic[CORE_INSIDE].messages, arguments->bytes ? blocks : 0);
+        core_count(&row->traffic[CORE_INSIDE].bytes, blocks * arguments->bytes);
+    } else if (collective != INTER_BARRIER && (!comm->thread || inter_is(collective, HIER_COUNTED_BY_EACH))) {
+        hier_count_inside(comm, arguments);
+    }
+}
 
 /* The arguments are checked. */
 static inline void hier_observe_begin(weft_comm *comm, const hier_arguments *arguments) {
@@ -62,8 +82,8 @@ static inline int hier_observe_end(weft_comm *comm, const hier_arguments *argume
             core_count(&row->waited_ns, comm->member->waited_ns);
             comm->member->waited_ns = 0;
         }
-        if (!code && (!comm->thread || inter_is(arguments->collective, HIER_COUNTED_BY_EACH)))
-            hier_count_inside(comm, arguments);
+        if (!code)
+            hier_count_call(comm, arguments, row);
     }
     if (hier_traces(comm))
         hier_trace_call(comm, arguments, code);
