@@ -64,7 +64,9 @@ struct weft_comm {
     weft_team *team;      /* NULL: a process communicator */
     intra_member *member; /* of a thread communicator, as are the next */
     hier_agent *agent;
+    hier_observer *observer; /* the agent's; NULL: the world's for process communicators */
     weft_comm *next_of_agent;
+    bool traces;      /* the world does */
     bool talks;       /* it has messages: who waits looks after them */
     bool plain;       /* … and they may take the short ways: nobody traces them */
     hier_noted noted; /* of the blocking call that its user is in */

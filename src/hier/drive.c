@@ -36,6 +36,8 @@ int hier_agent_join(weft_comm *comm) {
         self->bell.argument = comm->world;
     }
     comm->agent = self;
+    comm->observer = self->observer;
+    comm->traces = comm->world->observation.traces;
     comm->next_of_agent = self->comms;
     self->comms = comm;
     /* Release: pairs with intra_mail_ring. */

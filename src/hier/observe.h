@@ -21,11 +21,11 @@
 
 /** Of the calling thread; a process communicator's is under the funnel. */
 static inline hier_observer *hier_observer_of(const weft_comm *comm) {
-    return comm->agent ? comm->agent->observer : &comm->world->observation.process;
+    return comm->observer ? comm->observer : &comm->world->observation.process;
 }
 
 static inline bool hier_traces(const weft_comm *comm) {
-    return __builtin_expect(comm->world->observation.traces, false);
+    return __builtin_expect(comm->traces, false);
 }
 
 /** The time when traced, else 0. */

@@ -51,7 +51,7 @@ int hier_observation_open(hier_world *world) {
         return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for %d processes", comm->rank, comm->size);
     for (int process = 0; process < comm->size; process++)
         observation->on_host[process] = hier_world_host(world, process) == hier_world_host(world, comm->rank);
-    observation->traces = *world->config.trace;
+    observation->traces = world->process_comm->traces = *world->config.trace;
     observation->process.rank = comm->rank;
     world->engine.counters = &observation->process.counters;
     world->engine.on_host = observation->on_host;
