@@ -39,7 +39,7 @@ typedef struct hier_trace_chunk {
     size_t count;
     hier_event events[HIER_TRACE_CHUNK];
 } hier_trace_chunk;
-_Static_assert(sizeof(hier_trace_chunk) <= 64 * 4096, "whole pages");
+_Static_assert(sizeof(hier_trace_chunk) <= (size_t)64 * 4096, "whole pages");
 
 /** The place of the next event, by the observer's writer; NULL: without memory, or when there are too many, it is dropped. */
 hier_event *hier_trace_place(hier_observer *observer);
