@@ -3,6 +3,7 @@
  * ranks. */
 #include <core/error.h>
 #include <hier/observe.h>
+#include <hier/part.h>
 #include <hier/request.h>
 #include <hier/staging.h>
 
@@ -31,25 +32,22 @@ static hier_collective *const thread_collectives[INTER_COLLECTIVES] = {
     (INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV) | INTER_BIT(INTER_ALLGATHERV) | INTER_BIT(INTER_ALLTOALLV) | \
      INTER_BIT(INTER_ALLTOALLW))
 
-static int unsupported(const weft_comm *comm, const char *call) {
-    return core_error(WEFT_ERR_UNSUPPORTED,
-                      "rank %d: %s is there for process communicators only (weft/collectives.h says what thread "
-                      "communicators have)",
-                      comm->rank, call);
-}
-
 static int check(const weft_comm *comm, hier_arguments *arguments) {
     int code = hier_check_comm(comm, arguments->call);
     return code || arguments->collective == INTER_BARRIER ? code : hier_check_arguments(comm, arguments);
 }
 
+/* Nothing to move: the ranks still meet, lest one that calls something else waits for ever. */
+static hier_collective *thread_collective(const hier_arguments *arguments) {
+    bool empty = !arguments->bytes && !inter_is(arguments->collective, COUNTED);
+    return thread_collectives[empty ? INTER_BARRIER : arguments->collective];
+}
+
 static int run(weft_comm *comm, const hier_arguments *arguments) {
     if (!comm->team)
         return hier_process_collective(comm, arguments);
-    /* Nothing to move: the ranks still meet, lest one that calls something else waits for ever. */
-    bool empty = !arguments->bytes && !inter_is(arguments->collective, COUNTED);
-    hier_collective *collective = thread_collectives[empty ? INTER_BARRIER : arguments->collective];
-    return arguments->strided ? hier_thread_staged(comm, arguments, collective) : collective(comm, arguments);
+    hier_collective *part = thread_collective(arguments);
+    return arguments->strided ? hier_thread_staged(comm, arguments, part) : hier_thread_run(comm, arguments, part);
 }
 
 static int block(weft_comm *comm, hier_arguments *arguments) {
@@ -67,9 +65,9 @@ static int begin(weft_comm *comm, hier_arguments *arguments, bool persistent, we
         return code;
     if (!request)
         return core_error(WEFT_ERR_ARG, "rank %d: %s: request is NULL", comm->rank, arguments->call);
-    if (comm->team)
-        return unsupported(comm, arguments->call);
-    return hier_request_make(comm, arguments, persistent, request);
+    if (!comm->team)
+        return hier_request_make(comm, arguments, persistent, request);
+    return hier_part_make(comm, arguments, thread_collective(arguments), persistent, request);
 }
 
 /* A list of parameters without its parentheses; it ends with a comma. */

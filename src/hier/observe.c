@@ -2,17 +2,17 @@
 #include <hier/observe.h>
 
 /* What all ranks of the others in the list of blocks send to this one, but for those that thread 0 finds in its place already. */
-static void count_received(const weft_comm *comm, const hier_arguments *a, core_counters *counters) {
+static hier_moved received(const weft_comm *comm, const hier_arguments *a) {
     const hier_layout *layout = comm->layout;
     size_t first = layout->offsets[comm->node], end = layout->offsets[comm->node + 1];
     bool w = a->collective == INTER_ALLTOALLW;
-    uint64_t blocks = 0, bytes = 0;
+    hier_moved moved = {0, 0};
     for (size_t rank = comm->thread ? 0 : first; rank < (comm->thread ? (size_t)comm->size : end); rank++) {
         size_t block = a->recv_counts[rank] * (w ? a->recv_types[rank] : a->recv_type)->size_bytes;
-        blocks += rank != (size_t)comm->rank && block;
-        bytes += rank != (size_t)comm->rank ? block : 0;
+        moved.messages += rank != (size_t)comm->rank && block;
+        moved.bytes += rank != (size_t)comm->rank ? block : 0;
     }
-    core_count_traffic(counters, a->collective, CORE_INSIDE, blocks, bytes);
+    return moved;
 }
 
 /* The rank whose buffers the node's blocks go by: the root, elsewhere the first one. */
@@ -29,12 +29,11 @@ static size_t sum_of(const size_t *counts, size_t ranks) {
 }
 
 /* See weft/counters.h. */
-void hier_count_inside(const weft_comm *comm, const hier_arguments *a) {
-    core_counters *counters = &hier_observer_of(comm)->counters;
+hier_moved hier_moved_otherwise(const weft_comm *comm, const hier_arguments *a) {
     size_t others = (size_t)hier_layout_threads(comm->layout, comm->node) - 1, ranks = (size_t)comm->size;
     uint64_t blocks = 0, bytes = a->bytes; /* of a block */
     if (!others)
-        return;
+        return (hier_moved){0, 0};
     switch (a->collective) {
     case INTER_REDUCE_SCATTER:
     case INTER_REDUCE_SCATTER_BLOCK:
@@ -54,16 +53,14 @@ void hier_count_inside(const weft_comm *comm, const hier_arguments *a) {
         break;
     case INTER_ALLGATHERV:
         bytes = sum_of(a->recv_counts, ranks) * a->recv_type->size_bytes;
-        core_count_traffic(counters, a->collective, CORE_INSIDE, bytes ? others * ranks : 0, others * bytes);
-        return;
+        return (hier_moved){bytes ? others * ranks : 0, others * bytes};
     case INTER_ALLTOALLV:
     case INTER_ALLTOALLW:
-        count_received(comm, a, counters);
-        return;
-    default: /* hier_count_call() */
-        return;
+        return received(comm, a);
+    default: /* hier_moved_inside() */
+        break;
     }
-    core_count_traffic(counters, a->collective, CORE_INSIDE, bytes ? blocks : 0, blocks * bytes);
+    return (hier_moved){bytes ? blocks : 0, blocks * bytes};
 }
 
 void hier_trace_begin(weft_comm *comm) {

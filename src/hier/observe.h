@@ -5,7 +5,8 @@
  *
  *     hier_observe_begin, _end              a blocking collective, around all of it
  *     hier_observe_choice, _network         the same, from within: its algorithms; the times of its part between processes
- *     hier_observe_start, _finish           a collective of a request, at each start and when its schedule is done
+ *     hier_observe_start, _finish           a collective of a request, at each start and when its schedule, or its part, is done
+ *     hier_observe_part                     a part (part.h), when it is done
  *     hier_observe_send                     a message is started, in any form
  *     hier_observe_talk, _talked            a blocking call that sends or receives, around all of it
  *     hier_observe_start_message, _finish   a message of a request, at each start and when it is taken
@@ -18,6 +19,7 @@
 
 #include <hier/arguments.h>
 #include <hier/trace.h>
+#include <intra/meeting.h>
 
 /** Of the calling thread; a process communicator's is under the funnel. */
 static inline hier_observer *hier_observer_of(const weft_comm *comm) {
@@ -33,8 +35,13 @@ static inline uint64_t hier_trace_now(const weft_comm *comm) {
     return hier_traces(comm) ? core_now_ns() : 0;
 }
 
+/** Messages and bytes. */
+typedef struct hier_moved {
+    uint64_t messages, bytes;
+} hier_moved;
+
 /* observe.c: what is not on the fast path. Not marked as cold: that would be compiled for size, and take 100 ns longer. */
-void hier_count_inside(const weft_comm *comm, const hier_arguments *arguments);
+hier_moved hier_moved_otherwise(const weft_comm *comm, const hier_arguments *arguments);
 void hier_trace_begin(weft_comm *comm);
 void hier_trace_call(weft_comm *comm, const hier_arguments *arguments, int code);
 /** An operation of a request; the caller is the observer's writer. */
@@ -51,19 +58,31 @@ void hier_trace_talked(weft_comm *comm, const char *call, uint64_t bytes, int pe
     (INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV) | INTER_BIT(INTER_ALLTOALLV) | INTER_BIT(INTER_ALLTOALLW) |  \
      INTER_REDUCE_SCATTERS)
 
-/** The most frequent ones are counted here, the others by hier_count_inside(). */
-static inline void hier_count_call(const weft_comm *comm, const hier_arguments *arguments, core_counter_row *row) {
+/** What a thread's call moves inside the node. The most frequent are told here, the others by hier_moved_otherwise(). */
+static inline hier_moved hier_moved_inside(const weft_comm *comm, const hier_arguments *arguments) {
     enum inter_collective collective = arguments->collective;
-    if (inter_is(collective, HIER_COUNTED_ONCE | HIER_COUNTED_TWICE)) {
-        uint64_t blocks = (uint64_t)comm->member->team->threads - 1;
-        if (comm->thread || !blocks)
-            return;
-        blocks <<= inter_is(collective, HIER_COUNTED_TWICE);
-        core_count(&row->traffic[CORE_INSIDE].messages, arguments->bytes ? blocks : 0);
-        core_count(&row->traffic[CORE_INSIDE].bytes, blocks * arguments->bytes);
-    } else if (collective != INTER_BARRIER && (!comm->thread || inter_is(collective, HIER_COUNTED_BY_EACH))) {
-        hier_count_inside(comm, arguments);
-    }
+    hier_moved none = {0, 0};
+    if (comm->thread && !inter_is(collective, HIER_COUNTED_BY_EACH))
+        return none;
+    if (!inter_is(collective, HIER_COUNTED_ONCE | HIER_COUNTED_TWICE))
+        return collective == INTER_BARRIER ? none : hier_moved_otherwise(comm, arguments);
+    uint64_t blocks = (uint64_t)comm->member->team->threads - 1;
+    blocks <<= inter_is(collective, HIER_COUNTED_TWICE);
+    return (hier_moved){arguments->bytes ? blocks : 0, blocks * arguments->bytes};
+}
+
+static inline void hier_count_moved(core_counter_row *row, hier_moved moved) {
+    if (!moved.messages)
+        return;
+    core_count(&row->traffic[CORE_INSIDE].messages, moved.messages);
+    core_count(&row->traffic[CORE_INSIDE].bytes, moved.bytes);
+}
+
+static inline void hier_count_waited(core_counter_row *row, intra_member *member) {
+    if (!member->waited_ns)
+        return;
+    core_count(&row->waited_ns, member->waited_ns);
+    member->waited_ns = 0;
 }
 
 /* The arguments are checked. */
@@ -76,14 +95,11 @@ static inline void hier_observe_begin(weft_comm *comm, const hier_arguments *arg
 /** Returns `code`, what became of it. */
 static inline int hier_observe_end(weft_comm *comm, const hier_arguments *arguments, int code) {
     if (comm->team) { /* those of process communicators are requests */
-        core_counter_row *row = &hier_observer_of(comm)->counters.rows[arguments->collective];
+        core_counter_row *row = &comm->observer->counters.rows[arguments->collective];
         core_count(&row->operations, 1);
-        if (comm->member->waited_ns) {
-            core_count(&row->waited_ns, comm->member->waited_ns);
-            comm->member->waited_ns = 0;
-        }
+        hier_count_waited(row, comm->member);
         if (!code)
-            hier_count_call(comm, arguments, row);
+            hier_count_moved(row, hier_moved_inside(comm, arguments));
     }
     if (hier_traces(comm))
         hier_trace_call(comm, arguments, code);
@@ -122,6 +138,16 @@ static inline uint64_t hier_observe_start_message(const weft_comm *comm) {
 static inline void hier_observe_finish(weft_comm *comm, const hier_event *event) {
     if (event->began_ns)
         hier_trace_async(comm, event);
+}
+
+/** What became of a part, and what it `moved`. A meeting that does not wait has measured none: what there is is of other calls. */
+static inline void hier_observe_part(const weft_comm *comm, enum inter_collective collective,
+                                     const intra_meeting *meeting, hier_moved moved, int code) {
+    core_counter_row *row = &comm->observer->counters.rows[collective];
+    if (meeting->waits)
+        hier_count_waited(row, meeting->member);
+    if (!code)
+        hier_count_moved(row, moved);
 }
 
 /** `agent`: NULL for who waits for a process communicator. By anybody, without the funnel: the only counter with several writers. */

@@ -51,20 +51,20 @@ TEST(Counters, AreWhatMustCross) {
     for (inter_collective kind : traffic::kinds)
         for (size_t words : {size_t(8), size_t(2048)}) {
             int root = nodes.ranks() - 1;
-            const inter_algorithm &algorithm =
-                *hier_select(&selector, kind, int(nodes.count()), words * 8, true).process;
+            const inter_algorithm &algorithm = *hier_select(&selector, nodes.key_of(kind, words * 8)).process;
             job::on_team([&](weft_comm *comm) {
                 if (comm->thread == 0)
                     before = counters_now();
                 EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS);
-                traffic::perform(comm, kind, words, root);
+                for (traffic::Form form : traffic::forms)
+                    traffic::perform(comm, kind, words, root, form);
             });
             Sums sums = sums_of(counters_now(), before, kind);
             std::string what = std::string(weft_counted_name(weft_counted(kind))) + ", " + std::to_string(words);
-            uint64_t calls = kind == INTER_BARRIER ? 2 : 1;
+            const uint64_t forms = std::size(traffic::forms), calls = forms + (kind == INTER_BARRIER ? 1 : 0);
             EXPECT_EQ(sums.operations, calls * uint64_t(nodes.ranks())) << what;
-            EXPECT_EQ(sums.inside, traffic::bytes_inside(nodes, kind, words, root)) << what;
-            EXPECT_EQ(sums.on_host, traffic::bytes_between(nodes, kind, words, root, algorithm)) << what;
+            EXPECT_EQ(sums.inside, forms * traffic::bytes_inside(nodes, kind, words, root)) << what;
+            EXPECT_EQ(sums.on_host, forms * traffic::bytes_between(nodes, kind, words, root, algorithm)) << what;
             EXPECT_EQ(sums.between_hosts, 0u) << what;
         }
 }

@@ -65,7 +65,7 @@ bool nothing(const weft_counter_row &row) {
 inter_algorithm chosen(const JobShape &shape, inter_collective kind, size_t bytes) {
     hier_selector selector;
     EXPECT_EQ(hier_selector_init(&selector, shape.algorithm.c_str()), WEFT_SUCCESS);
-    return *hier_select(&selector, kind, int(shape.threads.size()), bytes, true).process;
+    return *hier_select(&selector, traffic::Nodes{shape.threads}.key_of(kind, bytes)).process;
 }
 
 class Counters : public ::testing::TestWithParam<std::vector<int>> {};
@@ -78,13 +78,13 @@ TEST_P(Counters, WhatCrossesIsWhatMust) {
     JobShape shape{GetParam()};
     // Those that move the least in all; the rules also take others, in which a process moves less.
     shape.algorithm = "reduce=MST,reduce_scatter_block=nbBKT";
-    const size_t times = 3, ranks = size_t(shape.ranks());
+    const size_t times = std::size(traffic::forms), ranks = size_t(shape.ranks());
     for (inter_collective kind : traffic::kinds)
         for (size_t words : {size_t(8), size_t(2048)})
             for (int root : {0, shape.ranks() - 1}) {
                 weft_counters sum = count(shape, [&](weft_comm *comm) {
-                    for (size_t i = 0; i < times; i++)
-                        traffic::perform(comm, kind, words, root);
+                    for (traffic::Form form : traffic::forms)
+                        traffic::perform(comm, kind, words, root, form);
                 });
                 const weft_counter_row &row = sum.rows[kind];
                 inter_algorithm algorithm = chosen(shape, kind, words * 8);

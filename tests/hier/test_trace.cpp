@@ -66,6 +66,18 @@ void some_of_everything(weft_comm *comm) {
         EXPECT_EQ(weft_isend(data.data(), 100, WEFT_INT, (rank + 1) % size, 8, comm, &requests[1]), WEFT_SUCCESS);
         EXPECT_EQ(weft_waitall(2, requests, WEFT_STATUSES_IGNORE), WEFT_SUCCESS);
     }
+    for (int i = 0; i < 2; i++)
+        EXPECT_EQ(weft_iallreduce(data.data(), more.data() + i * 4, 4, WEFT_INT, WEFT_SUM, comm, &requests[i]),
+                  WEFT_SUCCESS);
+    EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS);
+    EXPECT_EQ(weft_waitall(2, requests, WEFT_STATUSES_IGNORE), WEFT_SUCCESS);
+    EXPECT_EQ(weft_gather_init(data.data(), 5, WEFT_INT, more.data(), 5, WEFT_INT, 0, comm, &requests[0]),
+              WEFT_SUCCESS);
+    for (int i = 0; i < 3; i++) {
+        EXPECT_EQ(weft_start(&requests[0]), WEFT_SUCCESS);
+        EXPECT_EQ(weft_wait(&requests[0], WEFT_STATUS_IGNORE), WEFT_SUCCESS);
+    }
+    EXPECT_EQ(weft_request_free(&requests[0]), WEFT_SUCCESS);
     EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS);
 }
 
@@ -92,18 +104,23 @@ TEST_P(Shapes, EveryOperationIsASpanOfItsRanksTrack) {
                 Track track = timeline.rank(rank);
                 EXPECT_EQ(track.count("weft_allreduce"), 6) << rank;
                 EXPECT_EQ(track.count("weft_bcast"), 1) << rank;
-                EXPECT_EQ(track.count("weft_barrier"), 1) << rank;
+                EXPECT_EQ(track.count("weft_barrier"), 2) << rank;
                 EXPECT_EQ(track.count("weft_sendrecv"), 1) << rank;
                 EXPECT_EQ(track.count("weft_isend"), 3) << rank;
                 EXPECT_EQ(track.count("weft_irecv"), 3) << rank;
+                EXPECT_EQ(track.count("weft_iallreduce"), 2) << rank;
+                EXPECT_EQ(track.count("weft_gather_init"), 3) << rank;
                 EXPECT_EQ(track.count("network"), track.count("threads in")) << rank;
                 EXPECT_EQ(track.count("network"), track.count("threads out")) << rank;
                 networks += int(track.count("network"));
                 for (const Span &span : track.spans) {
-                    EXPECT_EQ(span.overlaps, span.name == "weft_isend" || span.name == "weft_irecv") << span.name;
-                    bool reduces = span.name == "weft_allreduce";
+                    bool part = span.name == "weft_iallreduce" || span.name == "weft_gather_init";
+                    EXPECT_EQ(span.overlaps, part || span.name == "weft_isend" || span.name == "weft_irecv")
+                        << span.name;
+                    bool reduces = part || span.name == "weft_allreduce";
                     EXPECT_TRUE(!reduces || span.algorithm.find('/') != std::string::npos) << span.algorithm;
                     EXPECT_TRUE(span.name != "weft_bcast" || span.bytes == 120000);
+                    EXPECT_TRUE(span.name != "weft_iallreduce" || span.bytes == 16);
                     EXPECT_TRUE(span.name != "weft_irecv" || span.bytes == 400);
                 }
             }

@@ -2,6 +2,7 @@
 #include "traffic.h"
 #include "sim/textbook.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <numeric>
 
@@ -40,7 +41,19 @@ struct Counted {
 
 } // namespace
 
-void perform(weft_comm *comm, inter_collective kind, size_t words, int root) {
+hier_key Nodes::key_of(inter_collective kind, size_t bytes) const {
+    return {kind, int(count()), *std::max_element(threads.begin(), threads.end()),
+            bytes * (kind == INTER_ALLTOALL ? size_t(ranks()) : 1), true};
+}
+
+// A call in one of its forms.
+#define CALL(name, ...)                                                                                                \
+    (form == Form::Blocking      ? weft_##name(__VA_ARGS__, comm)                                                      \
+     : form == Form::Nonblocking ? weft_i##name(__VA_ARGS__, comm, &request)                                           \
+                                 : weft_##name##_init(__VA_ARGS__, comm, &request))
+
+void perform(weft_comm *comm, inter_collective kind, size_t words, int root, Form form) {
+    weft_request *request = nullptr;
     int ranks = weft_size(comm), rank = weft_rank(comm), code = WEFT_ERR_UNSUPPORTED;
     std::vector<uint64_t> out((words + size_t(ranks)) * size_t(ranks), uint64_t(rank)), in(out.size());
     const uint64_t *send = out.data();
@@ -49,55 +62,62 @@ void perform(weft_comm *comm, inter_collective kind, size_t words, int root) {
     Counted all(ranks, words), own(ranks, words, rank);
     switch (kind) {
     case INTER_BARRIER:
-        code = weft_barrier(comm);
+        code = form == Form::Blocking      ? weft_barrier(comm)
+               : form == Form::Nonblocking ? weft_ibarrier(comm, &request)
+                                           : weft_barrier_init(comm, &request);
         break;
     case INTER_BCAST:
-        code = weft_bcast(recv, words, type, root, comm);
+        code = CALL(bcast, recv, words, type, root);
         break;
     case INTER_REDUCE:
-        code = weft_reduce(send, recv, words, type, WEFT_SUM, root, comm);
+        code = CALL(reduce, send, recv, words, type, WEFT_SUM, root);
         break;
     case INTER_ALLREDUCE:
-        code = weft_allreduce(send, recv, words, type, WEFT_SUM, comm);
+        code = CALL(allreduce, send, recv, words, type, WEFT_SUM);
         break;
     case INTER_GATHER:
-        code = weft_gather(send, words, type, recv, words, type, root, comm);
+        code = CALL(gather, send, words, type, recv, words, type, root);
         break;
     case INTER_SCATTER:
-        code = weft_scatter(send, words, type, recv, words, type, root, comm);
+        code = CALL(scatter, send, words, type, recv, words, type, root);
         break;
     case INTER_ALLGATHER:
-        code = weft_allgather(send, words, type, recv, words, type, comm);
+        code = CALL(allgather, send, words, type, recv, words, type);
         break;
     case INTER_ALLTOALL:
-        code = weft_alltoall(send, words, type, recv, words, type, comm);
+        code = CALL(alltoall, send, words, type, recv, words, type);
         break;
     case INTER_GATHERV:
-        code = weft_gatherv(send, words_of(words, rank), type, recv, all.counts.data(), all.displs.data(), type, root,
-                            comm);
+        code = CALL(gatherv, send, words_of(words, rank), type, recv, all.counts.data(), all.displs.data(), type, root);
         break;
     case INTER_SCATTERV:
-        code = weft_scatterv(send, all.counts.data(), all.displs.data(), type, recv, words_of(words, rank), type, root,
-                             comm);
+        code =
+            CALL(scatterv, send, all.counts.data(), all.displs.data(), type, recv, words_of(words, rank), type, root);
         break;
     case INTER_ALLGATHERV:
-        code =
-            weft_allgatherv(send, words_of(words, rank), type, recv, all.counts.data(), all.displs.data(), type, comm);
+        code = CALL(allgatherv, send, words_of(words, rank), type, recv, all.counts.data(), all.displs.data(), type);
         break;
     case INTER_ALLTOALLV:
-        code = weft_alltoallv(send, own.counts.data(), own.displs.data(), type, recv, all.counts.data(),
-                              all.displs.data(), type, comm);
+        code = CALL(alltoallv, send, own.counts.data(), own.displs.data(), type, recv, all.counts.data(),
+                    all.displs.data(), type);
         break;
     case INTER_REDUCE_SCATTER_BLOCK:
-        code = weft_reduce_scatter_block(send, recv, words, type, WEFT_SUM, comm);
+        code = CALL(reduce_scatter_block, send, recv, words, type, WEFT_SUM);
         break;
     case INTER_SCAN:
-        code = weft_scan(send, recv, words, type, WEFT_SUM, comm);
+        code = CALL(scan, send, recv, words, type, WEFT_SUM);
         break;
     default:
         break;
     }
     EXPECT_EQ(code, WEFT_SUCCESS) << weft_last_error();
+    if (form == Form::Nonblocking) {
+        EXPECT_EQ(weft_wait(&request, WEFT_STATUS_IGNORE), WEFT_SUCCESS) << weft_last_error();
+    } else if (form == Form::Persistent) {
+        EXPECT_EQ(weft_start(&request), WEFT_SUCCESS) << weft_last_error();
+        EXPECT_EQ(weft_waitall(1, &request, WEFT_STATUSES_IGNORE), WEFT_SUCCESS) << weft_last_error();
+        EXPECT_EQ(weft_request_free(&request), WEFT_SUCCESS) << weft_last_error();
+    }
 }
 
 size_t bytes_between(const Nodes &nodes, inter_collective kind, size_t words, int root,

@@ -19,6 +19,7 @@ struct Nodes {
     }
     int ranks() const;
     int node_of(int rank) const;
+    hier_key key_of(inter_collective kind, size_t bytes) const; // of a block, or of a vector
 };
 
 inline constexpr inter_collective kinds[] = {INTER_BARRIER,
@@ -36,8 +37,11 @@ inline constexpr inter_collective kinds[] = {INTER_BARRIER,
                                              INTER_REDUCE_SCATTER_BLOCK,
                                              INTER_SCAN};
 
-// One call of every rank, of `words` words of 8 bytes: a block, or a vector. With counts rank r has words + r.
-void perform(weft_comm *comm, inter_collective kind, size_t words, int root);
+enum class Form { Blocking, Nonblocking, Persistent };
+inline constexpr Form forms[] = {Form::Blocking, Form::Nonblocking, Form::Persistent};
+
+// One call of every rank, and one start, of `words` words of 8 bytes: a block, or a vector. With counts rank r has words + r.
+void perform(weft_comm *comm, inter_collective kind, size_t words, int root, Form form = Form::Blocking);
 
 // The bytes that must go from node to node in all: the least there can be, or (allreduce, reduce_scatter, scan) what the algorithm
 // of the process level says.
