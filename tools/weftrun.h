@@ -9,7 +9,7 @@
  *
  * One file a concern, from the top: weftrun.c (front), weftrun_job.c (supervision), weftrun_options.c, weftrun_server.c
  * (PMIx), weftrun_binding.c (hwloc), weftrun_processes.c (start and end), weftrun_output.c (--tag-output), weftrun_rollcall.c (what
- * the ranks wait in), weftrun_session.c (what lies in the file system).
+ * the ranks wait in), weftrun_session.c (what lies in the file system), weftrun_observe.c (--counters, --trace).
  */
 #ifndef WEFTRUN_H
 #define WEFTRUN_H
@@ -38,9 +38,10 @@ typedef struct weftrun_options {
     int processes;
     int threads; /* 0: -t was not given */
     enum weftrun_bind bind;
-    bool tag_output, report_bindings;
-    double timeout_s; /* 0: none */
-    char **program;   /* its argument vector, within main's argv */
+    bool tag_output, report_bindings, counters;
+    const char *trace; /* --trace, within main's argv; NULL: none */
+    double timeout_s;  /* 0: none */
+    char **program;    /* its argument vector, within main's argv */
 } weftrun_options;
 
 /* weftrun_options.c */
@@ -114,6 +115,13 @@ size_t weftrun_output_poll(weftrun_output *output, struct pollfd *fds);
 /** Moves what poll said can be moved. Never blocks. */
 void weftrun_output_move(weftrun_output *output, const struct pollfd *fds, size_t count);
 void weftrun_output_close(weftrun_output *output);
+
+/* weftrun_observe.c: --counters and --trace */
+
+/** Tells the ranks, by weftrun's own environment, to leave their numbers in the session directory. False: said why. */
+bool weftrun_observe_open(const weftrun_options *options, const char *session);
+/** Prints the table, writes the timeline: a whole one or none. All ranks have ended. False: said why. */
+bool weftrun_observe_report(const weftrun_options *options, const char *session);
 
 /* weftrun_processes.c */
 

@@ -189,7 +189,7 @@ static void drain(struct job *job, struct pollfd *fds) {
 
 static bool start(struct job *job, const char *session, const sigset_t *inherited_mask) {
     const weftrun_options *options = job->options;
-    if (!weftrun_binding_make(&job->binding, options) ||
+    if (!weftrun_observe_open(options, session) || !weftrun_binding_make(&job->binding, options) ||
         !(job->rollcall = weftrun_rollcall_open(session, weftrun_server_namespace(), options->processes)) ||
         !weftrun_server_start(session, options->processes) ||
         (options->tag_output && !(job->output = weftrun_output_open(options->processes))))
@@ -214,6 +214,8 @@ int weftrun_job(const weftrun_options *options, const char *session, int signals
         supervise(&job, fds);
         weftrun_processes_end_orphans();
         drain(&job, fds);
+        if (!weftrun_observe_report(options, session) && !job.status)
+            job.status = WEFTRUN_EXIT_ERROR;
         weftrun_session_remove_shared_memory(job.processes.pids, job.processes.count, began);
         weftrun_server_stop();
     }

@@ -31,6 +31,11 @@ static const char help[] =
     "      --hang-timeout S   reports once what every thread waits in when a wait has lasted S seconds; the job goes "
     "on\n"
     "      --timeout SECONDS  ends the job after this time, with status 124\n"
+    "      --counters         prints at the end what the job's operations have moved: messages and bytes inside the "
+    "nodes,\n"
+    "                         between nodes of the host, between hosts, and the seconds that ranks have waited\n"
+    "      --trace FILE       writes a timeline of all ranks for Chrome (chrome://tracing) or Perfetto "
+    "(ui.perfetto.dev)\n"
     "      --help, --version\n"
     "\n"
     "The input of weftrun goes to rank 0. When a process fails (it is killed, exits with a status other than 0, or\n"
@@ -38,13 +43,24 @@ static const char help[] =
     "fail: its exit status, 128 + signal, or 1. 2: wrong usage; 126, 127: the program cannot be run.\n"
     "On SIGUSR1 weftrun prints what every thread waits in, and the job goes on. SIGUSR2 goes to the processes.\n";
 
-enum { OPTION_BIND = 256, OPTION_REPORT, OPTION_TAG, OPTION_TIMEOUT, OPTION_HANG, OPTION_HELP, OPTION_VERSION };
+enum {
+    OPTION_BIND = 256,
+    OPTION_REPORT,
+    OPTION_TAG,
+    OPTION_TIMEOUT,
+    OPTION_HANG,
+    OPTION_COUNTERS,
+    OPTION_TRACE,
+    OPTION_HELP,
+    OPTION_VERSION
+};
 
 static const struct option long_options[] = {
     {"processes", required_argument, NULL, 'n'},          {"threads", required_argument, NULL, 't'},
     {"bind", required_argument, NULL, OPTION_BIND},       {"report-bindings", no_argument, NULL, OPTION_REPORT},
     {"tag-output", no_argument, NULL, OPTION_TAG},        {"hang-timeout", required_argument, NULL, OPTION_HANG},
-    {"timeout", required_argument, NULL, OPTION_TIMEOUT}, {"help", no_argument, NULL, OPTION_HELP},
+    {"timeout", required_argument, NULL, OPTION_TIMEOUT}, {"counters", no_argument, NULL, OPTION_COUNTERS},
+    {"trace", required_argument, NULL, OPTION_TRACE},     {"help", no_argument, NULL, OPTION_HELP},
     {"version", no_argument, NULL, OPTION_VERSION},       {NULL, 0, NULL, 0},
 };
 
@@ -152,6 +168,11 @@ static bool take(weftrun_options *options, int option, char **argv) {
         return options->report_bindings = true;
     case OPTION_TAG:
         return options->tag_output = true;
+    case OPTION_COUNTERS:
+        return options->counters = true;
+    case OPTION_TRACE:
+        options->trace = optarg;
+        return *optarg || (weftrun_say("--trace needs the name of a file"), false);
     case ':':
         weftrun_say("the option '%s' needs a value", argv[optind - 1]);
         return false;

@@ -81,7 +81,7 @@ WEFT_API int weft_init(const weft_options *options);
  * Teams must be freed first, requests completed, persistent ones freed. weft can be started again afterwards when the bootstrap
  * allows it.
  * Errors: WEFT_ERR_INIT, WEFT_ERR_BUSY (a team or a request is left), WEFT_ERR_THREAD (FUNNELED, and not the thread of weft_init),
- * WEFT_ERR_BOOTSTRAP, WEFT_ERR_TRANSPORT.
+ * WEFT_ERR_BOOTSTRAP, WEFT_ERR_TRANSPORT; WEFT_ERR_CONFIG (WEFT_COUNTERS or WEFT_TRACE could not be written).
  */
 WEFT_API int weft_finalize(void);
 

@@ -74,6 +74,10 @@ static const variable variables[CORE_VARIABLES] = {
     [CORE_VARIABLE_ALGORITHM] = {"WEFT_ALGORITHM", "", FIELD(algorithm), OPTION(algorithm),
                                  .text_bytes = CORE_ALGORITHM_BYTES,
                                  .meaning = "algorithms forced, as in allreduce=nbBDE/slices"},
+    [CORE_VARIABLE_COUNTERS] = {"WEFT_COUNTERS", "", FIELD(counters), NO_OPTION, .text_bytes = CORE_PATH_BYTES,
+                                .meaning = "directory that each process writes its counters to, at the end"},
+    [CORE_VARIABLE_TRACE] = {"WEFT_TRACE", "", FIELD(trace), NO_OPTION, .text_bytes = CORE_PATH_BYTES,
+                             .meaning = "directory that each process writes a timeline to, at the end"},
 };
 _Static_assert(sizeof(weft_thread_level) == sizeof(int) && sizeof(weft_wait_policy) == sizeof(int) &&
                    sizeof(enum core_bootstrap_choice) == sizeof(int),

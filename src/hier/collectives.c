@@ -2,6 +2,7 @@
 /* The public collectives, each in its three forms: check, then the composition for thread ranks or the schedule for process
  * ranks. */
 #include <core/error.h>
+#include <hier/observe.h>
 #include <hier/part.h>
 #include <hier/request.h>
 #include <hier/staging.h>
@@ -42,14 +43,20 @@ static hier_collective *thread_collective(const hier_arguments *arguments) {
     return thread_collectives[empty ? INTER_BARRIER : arguments->collective];
 }
 
+static int run(weft_comm *comm, const hier_arguments *arguments) {
+    if (!comm->team)
+        return hier_process_collective(comm, arguments);
+    hier_collective *part = thread_collective(arguments);
+    return arguments->strided ? hier_thread_staged(comm, arguments, part) : hier_thread_run(comm, arguments, part);
+}
+
 static int block(weft_comm *comm, hier_arguments *arguments) {
     int code = check(comm, arguments);
     if (code)
         return code;
-    if (!comm->team)
-        return hier_process_collective(comm, arguments);
-    hier_collective *run = thread_collective(arguments);
-    return arguments->strided ? hier_thread_staged(comm, arguments, run) : hier_thread_run(comm, arguments, run);
+    hier_observe_begin(comm, arguments);
+    code = run(comm, arguments);
+    return hier_observe_end(comm, arguments, code);
 }
 
 static int begin(weft_comm *comm, hier_arguments *arguments, bool persistent, weft_request **request) {

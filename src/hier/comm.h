@@ -23,7 +23,8 @@ typedef struct hier_slot {
     intra_cell *release; /* published when it is done … */
     uint64_t value;      /* … with this value */
     const core_waiting *waiting;
-    int error; /* of the network part; written before the release, read after it */
+    uint64_t network_ns[2]; /* when the network part began and ended, as `error`; 0: not traced */
+    int error;              /* of the network part; written before the release, read after it */
 } hier_slot;
 
 /* With two of them a start mostly need not look whether all have completed the one before. */
@@ -68,6 +69,7 @@ typedef struct hier_agent {
     size_t parts;         /* in collectives, that it has under way beside its calls (part.h) */
     uint64_t completions; /* of parts, so far */
     hier_activity activity;
+    hier_observer *observer;
 } hier_agent;
 
 /** Memory for buffered sends, and those that are in it, in the order of their places. */
@@ -86,9 +88,13 @@ struct weft_comm {
     weft_team *team;      /* NULL: a process communicator */
     intra_member *member; /* of a thread communicator, as are the next */
     hier_agent *agent;
+    hier_observer *observer; /* the agent's; NULL: the world's for process communicators */
     weft_comm *next_of_agent;
-    bool talks;     /* it has messages: who waits looks after them */
-    unsigned looks; /* of the present wait of a blocking collective, as far as they are counted (waits.h) */
+    bool traces;      /* the world does */
+    bool talks;       /* it has messages: who waits looks after them */
+    bool plain;       /* … and they may take the short ways: nobody traces them */
+    unsigned looks;   /* of the present wait of a blocking collective, as far as they are counted (waits.h) */
+    hier_noted noted; /* of the blocking call that its user is in */
     /* Of a thread communicator the thread's own, of a process communicator under the funnel: */
     intra_mailbox *mailbox;
     hier_channel *channel;       /* for messages to other processes */

@@ -3,6 +3,7 @@
 #include <core/error.h>
 #include <hier/arguments.h>
 #include <hier/buffered.h>
+#include <hier/observe.h>
 #include <hier/part.h>
 #include <hier/request.h>
 #include <hier/waits.h>
@@ -74,6 +75,13 @@ static void wait_for(hier_wait *wait, const weft_comm *comm) {
         wait->waiting = other.waiting;
 }
 
+static weft_counted row_of(const weft_request *request) {
+    if (request->kind == HIER_COLLECTIVE)
+        return (weft_counted)operation_of(request)->plan.view.collective;
+    return request->kind == HIER_PART ? (weft_counted)((const hier_part *)request)->arguments.collective
+                                      : WEFT_COUNTED_MESSAGES;
+}
+
 static int check_list(completing *list) {
     const weft_comm *checked = NULL, *waited = NULL; /* most lists are of one communicator … */
     const weft_request *last = NULL;                 /* … and sends that are done have one request */
@@ -91,7 +99,10 @@ static int check_list(completing *list) {
             checked = request->comm;
         }
         if (request->active && request->comm != waited) {
+            bool first = !list->wait.world;
             wait_for(&list->wait, request->comm);
+            if (first)
+                list->wait.row = row_of(request);
             waited = request->comm;
         }
     }
@@ -111,6 +122,7 @@ static void set_status(weft_status *status, int error) {
 static inline int take_message(weft_request *request, weft_status *status) {
     hier_message *message = message_of(request);
     int error = status || hier_message_error(message) ? hier_message_result(message, status) : WEFT_SUCCESS;
+    hier_message_observe_end(message);
     request->active = false;
     if (!request->persistent)
         hier_message_give(message);

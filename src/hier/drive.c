@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
+#include <hier/drive.h>
+#include <hier/observe.h>
 #include <hier/part.h>
 #include <sched.h>
 #include <string.h>
@@ -28,11 +30,19 @@ int hier_agent_join(weft_comm *comm) {
         self = core_pool_take(&agents, sizeof(*self), AGENT_MAGIC);
         if (!self)
             return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a thread", comm->rank);
+        self->observer = hier_observer_take(comm->world, comm->rank);
+        if (!self->observer) {
+            core_pool_give(&agents, self, AGENT_MAGIC);
+            self = NULL;
+            return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a thread", comm->rank);
+        }
         self->bell.rouse = rouse;
         self->bell.argument = comm->world;
         hier_roster_add(&comm->world->roster, &self->activity, comm);
     }
     comm->agent = self;
+    comm->observer = self->observer;
+    comm->traces = comm->world->observation.traces;
     comm->next_of_agent = self->comms;
     self->comms = comm;
     /* Release: pairs with intra_mail_ring. */
@@ -51,6 +61,7 @@ void hier_agent_part(weft_comm *comm) {
         return;
     self = NULL;
     hier_roster_remove(&comm->world->roster, &agent->activity);
+    hier_observer_give(comm->world, agent->observer);
     core_pool_give(&agents, agent, AGENT_MAGIC);
 }
 
@@ -200,6 +211,7 @@ static bool look_once(const hier_wait *wait, bool once, bool *moved) {
 
 /* A wait of which the roll-call will be told once it is long. */
 typedef struct long_wait {
+    uint64_t since; /* when it was not over after the first looks; 0: it was */
     unsigned looks;
     hier_activity *activity; /* NULL: it is not long yet */
     hier_activity own;       /* of a thread without an agent */
@@ -220,6 +232,8 @@ static void begin_long(long_wait *of, const hier_wait *wait) {
 }
 
 static void end_long(long_wait *of, const hier_wait *wait) {
+    if (of->since)
+        hier_observe_waited(wait->world, wait->agent, wait->row, core_now_ns() - of->since);
     if (!of->activity)
         return;
     hier_activity_end(of->activity);
@@ -240,9 +254,10 @@ static inline void look_long(long_wait *of, const hier_wait *wait, bool tired, b
 
 bool hier_drive_until(const hier_wait *wait, bool once) {
     long_wait of;
+    of.since = 0;
     of.looks = 0;
     of.activity = NULL;
-    unsigned looks = 0;
+    unsigned looks = 0, rounds = 0;
     bool tired = false, moved = false;
     for (;;) {
         /* Acquire: what came before this ring is seen by the looks that follow. */
@@ -253,6 +268,8 @@ bool hier_drive_until(const hier_wait *wait, bool once) {
         }
         if (once)
             return false;
+        if (rounds <= wait->waiting->hot && rounds++ == wait->waiting->hot)
+            of.since = core_now_ns();
         look_long(&of, wait, tired, moved);
         if (moved)
             looks = 0;

@@ -60,9 +60,10 @@ typedef struct hier_wait {
     hier_world *world;
     hier_agent *agent; /* NULL: the thread has none */
     const core_waiting *waiting;
-    bool network; /* what is waited for may come from another process … */
-    bool own;     /* … by the thread's own channel */
-    bool funnel;  /* look() needs the funnel */
+    bool network;     /* what is waited for may come from another process … */
+    bool own;         /* … by the thread's own channel */
+    bool funnel;      /* look() needs the funnel */
+    weft_counted row; /* of the operation that is waited for */
     hier_look *look;
     hier_describe *describe; /* NULL: nobody needs to know */
     void *argument;
@@ -79,6 +80,7 @@ static inline hier_wait hier_wait_on(const weft_comm *comm, hier_look *look, hie
                        .network = comm->layout->nodes > 1,
                        .own = comm->channel != &comm->world->channel,
                        .funnel = !comm->team,
+                       .row = WEFT_COUNTED_MESSAGES,
                        .look = look,
                        .describe = describe,
                        .argument = argument};

@@ -4,6 +4,7 @@
 #include <hier/arguments.h>
 #include <hier/channels.h>
 #include <hier/message.h>
+#include <hier/observer.h>
 #include <hier/progress.h>
 #include <hier/watch.h>
 #include <time.h>
@@ -53,6 +54,8 @@ static int open_world(const core_config *config, const weft_options *options, hi
         return code;
     }
     code = hier_world_use_lines(*world, lines);
+    if (!code)
+        hier_observation_start(*world);
     if (!code && config->progress)
         code = hier_progress_start(*world);
     if (code)
@@ -82,6 +85,8 @@ int weft_init(const weft_options *options) {
     if (!code) {
         hier_selector names; /* mistakes in the configuration are found before the other processes are bothered */
         code = hier_selector_init(&names, config.algorithm);
+        if (!code)
+            code = hier_observation_check(&config);
     }
     if (!code && config.progress && config.thread_level == WEFT_THREAD_FUNNELED)
         code =
@@ -181,6 +186,8 @@ int weft_finalize(void) {
                           world->process_comm->rank, requests);
     if (!code) {
         code = part(world);
+        int written = hier_observation_write(world);
+        code = code ? code : written;
         atomic_store_explicit(&current, NULL, memory_order_release);
         hier_watch_stop(world);
         hier_world_destroy(world);
@@ -196,6 +203,16 @@ int weft_initialized(void) {
 weft_comm *weft_process_comm(void) {
     hier_world *world = world_in_use("weft_process_comm");
     return world ? world->process_comm : NULL;
+}
+
+int weft_counters_get(weft_counters *counters) {
+    if (!counters)
+        return core_error(WEFT_ERR_ARG, "weft_counters_get: counters is NULL");
+    hier_world *world = world_in_use("weft_counters_get");
+    if (!world)
+        return WEFT_ERR_INIT;
+    hier_counters_sum(world, counters);
+    return WEFT_SUCCESS;
 }
 
 weft_thread_level weft_thread_level_get(void) {

@@ -2,6 +2,7 @@
 /* Messages: checked, started to a thread of the process or to another process, and known to be over. */
 #include <core/error.h>
 #include <hier/arguments.h>
+#include <hier/observe.h>
 #include <hier/waits.h>
 #include <hier/wire.h>
 #include <stdlib.h>
@@ -47,6 +48,7 @@ static int begin_talking(weft_comm *comm) {
     else if (comm->layout->nodes > 1 && !own)
         atomic_store_explicit(&world->carrier.wanted, true, memory_order_relaxed);
     comm->talks = !code;
+    comm->plain = comm->talks && comm->team && !world->observation.traces;
     if (network || !comm->team)
         hier_funnel_leave(world);
     return code;
@@ -103,6 +105,7 @@ int hier_message_send(hier_message *message) {
         return WEFT_SUCCESS;
     int node = hier_layout_node(comm->layout, envelope->peer), code = WEFT_SUCCESS;
     hier_mailbox_enter(comm);
+    hier_observe_send(comm, node, envelope->bytes);
     if (node == comm->node) {
         int thread = envelope->peer - (int)comm->layout->offsets[node];
         intra_mailbox *to = comm->team ? &comm->team->mailboxes[thread] : comm->mailbox;
@@ -168,6 +171,19 @@ int hier_message_result(const hier_message *message, weft_status *status) {
                           message->base.comm->rank, message->base.call, receive->source, receive->tag, receive->bytes);
     return core_error(receive->error, "rank %d: %s from rank %d failed: %s", message->base.comm->rank,
                       message->base.call, receive->match.source, weft_strerror(receive->error));
+}
+
+void hier_message_trace(const hier_message *message) {
+    bool sends = message->base.kind == HIER_SEND;
+    hier_observe_finish(message->base.comm,
+                        &(hier_event){.call = message->base.call,
+                                      .began_ns = message->began_ns,
+                                      .bytes = sends ? message->envelope.bytes : message->receive.got_bytes,
+                                      .root = -1,
+                                      .peer = sends ? message->envelope.peer : message->receive.source,
+                                      .tag = sends ? message->envelope.tag : message->receive.tag,
+                                      .thread = -1,
+                                      .failed = hier_message_error(message) != 0});
 }
 
 int hier_message_vain(const weft_comm *comm, int source) {

@@ -49,6 +49,7 @@ typedef struct hier_message {
     weft_request base;
     const weft_datatype *kept; /* is kept from being freed; NULL: none */
     bool over;                 /* done when it was started */
+    uint64_t began_ns;         /* of a request, when traced */
     union {
         struct {
             intra_send send;
@@ -74,7 +75,7 @@ int hier_message_check(hier_envelope *envelope, bool receives);
  */
 static inline bool hier_message_is_plain(const weft_comm *comm, const void *buffer, size_t count,
                                          const weft_datatype *type, int peer, int tag, bool receives, size_t *bytes) {
-    return hier_comm_valid(comm) && comm->team && comm->talks && pthread_equal(comm->owner, pthread_self()) &&
+    return hier_comm_valid(comm) && comm->plain && pthread_equal(comm->owner, pthread_self()) &&
            ((unsigned)peer < (unsigned)comm->size || (receives && peer == WEFT_ANY_SOURCE)) &&
            (tag >= 0 || (receives && tag == WEFT_ANY_TAG)) && core_datatype_valid(type) && type->contiguous &&
            core_datatype_committed(type) && !__builtin_mul_overflow(count, type->size_bytes, bytes) &&
@@ -132,6 +133,14 @@ static inline bool hier_message_settled(hier_message *message) {
     return hier_message_done(message) || hier_message_given_up(message);
 }
 
+/** Puts a request's message that is taken now on the timeline. */
+void hier_message_trace(const hier_message *message) __attribute__((cold));
+
+static inline void hier_message_observe_end(const hier_message *message) {
+    if (message->began_ns)
+        hier_message_trace(message);
+}
+
 /** The error of a message that is over. */
 static inline int hier_message_error(const hier_message *message) {
     return message->base.kind == HIER_SEND ? message->send.error : message->receive.error;
@@ -165,6 +174,7 @@ static inline hier_message *hier_message_take(weft_comm *comm, const char *call)
         message->base.owned = true;
         message->base.call = call;
         message->kept = NULL;
+        message->began_ns = 0;
         comm->requests++;
     }
     hier_mailbox_leave(comm);

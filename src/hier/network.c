@@ -24,6 +24,7 @@ bool hier_mismatch(hier_call *call, int thread) {
 static void release(void *argument, int error) {
     hier_slot *slot = argument;
     slot->error = error;
+    slot->network_ns[1] = slot->network_ns[0] ? core_now_ns() : 0;
     core_flag_publish(&slot->release->flag, slot->value, slot->waiting);
 }
 
@@ -43,6 +44,7 @@ static void start_network(hier_call *call) {
     hier_slot *slot = call->slot;
     slot->started = call->meeting.sequence;
     slot->driver = call->meeting.member->thread;
+    slot->network_ns[0] = hier_trace_now(call->comm);
     slot->release = call->meeting.release;
     slot->value = intra_value(&call->meeting, HIER_RELEASED);
     slot->waiting = &call->meeting.team->waiting;
@@ -118,14 +120,20 @@ void hier_await_settled(hier_call *call) {
 
 void hier_await_slot(hier_call *call) {
     hier_world *world = call->comm->world;
-    unsigned looks = 0;
+    const unsigned hot = call->meeting.team->waiting.hot;
+    unsigned looks = 0, rounds = 0;
+    uint64_t since = 0;
     while (!intra_is_free(&call->meeting)) {
+        if (rounds <= hot && rounds++ == hot)
+            since = core_now_ns();
         if (!hier_single_node(call) && hier_may_drive(world) && hier_funnel_try(world)) {
             hier_progress(world); /* collectives before this one may need it */
             hier_funnel_leave(world);
         }
         look_around(call, &looks);
     }
+    if (since)
+        call->meeting.member->waited_ns += core_now_ns() - since;
 }
 
 /* What a waiting thread does between looks: starts the network part when all is there, and drives all that are under way. */
@@ -211,6 +219,7 @@ int hier_start(hier_call *call, const inter_view *view, const inter_binding *bin
     inter_id id = {call->comm->team->context, call->ring ? call->ring->number : call->meeting.sequence, call->ring};
     inter_binding bound = *binding;
     bound.by_lines = call->comm->team->by_lines;
+    bound.counted_as = call->arguments->collective;
     return inter_execution_start(&call->slot->execution, &call->comm->world->engine, id, call->choice.process, view,
                                  &bound);
 }
@@ -233,6 +242,8 @@ bool hier_await_network(hier_call *call) {
     if (!intra_await_flag(&call->meeting, &call->meeting.release->flag, intra_value(&call->meeting, HIER_RELEASED),
                           INTRA_ALL))
         return hier_not_there(call);
+    if (call->meeting.waits) /* what others note would be taken for the call's that the thread is in */
+        hier_observe_network(call->comm, call->slot->network_ns);
     if (call->slot->error && !call->error)
         call->error = core_error(call->slot->error, "rank %d: %s failed between the processes: %s", call->comm->rank,
                                  call->arguments->call, weft_strerror(call->slot->error));

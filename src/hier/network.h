@@ -15,6 +15,7 @@
 #define HIER_NETWORK_H
 
 #include <hier/blocks.h>
+#include <hier/observe.h>
 #include <stdlib.h>
 
 /** Phases: 1 to 5 come before the network part's end, the last when all is done. */

@@ -22,6 +22,7 @@ int hier_thread_run(weft_comm *comm, const hier_arguments *arguments, hier_colle
     if (call.error)
         hier_await_settled(&call);
     hier_comm_goes_on(comm);
+    hier_observe_choice(comm, call.choice.process, (int)call.choice.thread);
     hier_end(&call);
     return call.error;
 }
@@ -214,6 +215,22 @@ static void fail(hier_part *part) {
     part->state = HIER_SETTLING;
 }
 
+static void observe_end(const hier_part *part) {
+    weft_comm *comm = part->base.comm;
+    const hier_call *call = &part->call;
+    enum inter_collective collective = part->arguments.collective;
+    hier_observe_part(comm, collective, &call->meeting, part->moved, call->error);
+    hier_observe_finish(comm, &(hier_event){.call = part->base.call,
+                                            .began_ns = part->began_ns,
+                                            .bytes = part->bytes,
+                                            .process = call->choice.process,
+                                            .thread = (int8_t)call->choice.thread,
+                                            .root = inter_is(collective, INTER_ROOTED) ? part->arguments.root : -1,
+                                            .peer = -1,
+                                            .tag = -1,
+                                            .failed = call->error != 0});
+}
+
 /* True when it is complete. */
 static bool advance(hier_part *part) {
     hier_call *call = &part->call;
@@ -232,6 +249,7 @@ static bool advance(hier_part *part) {
     if (part->state == HIER_SETTLING && !hier_settle(call))
         return false;
     hier_end(call);
+    observe_end(part);
     part->state = HIER_COMPLETE;
     part->base.comm->agent->parts--;
     part->base.comm->agent->completions++;
@@ -316,6 +334,7 @@ static void start(hier_part *part) {
     call->ring = ring;
     part->state = HIER_QUEUED;
     part->base.active = true;
+    part->began_ns = hier_observe_start(comm, part->arguments.collective);
     comm->agent->parts++;
     if (ring) {
         link_to(&comm->running, part);
@@ -352,6 +371,8 @@ int hier_part_make(weft_comm *comm, const hier_arguments *arguments, hier_collec
     part->run = run;
     part->arguments = *arguments;
     part->base.call = arguments->call;
+    part->moved = hier_moved_inside(comm, arguments);
+    part->bytes = arguments->bytes ? arguments->bytes : arguments->own_bytes;
     int code = prepare(comm, part, persistent);
     if (code) {
         hier_part_give(&part->base);

@@ -3,6 +3,7 @@
 #include <core/error.h>
 #include <hier/arguments.h>
 #include <hier/message.h>
+#include <hier/observe.h>
 #include <weft/message.h>
 
 #define MESSAGE_MAGIC 0x77744d53u
@@ -195,9 +196,12 @@ int weft_mrecv(void *buffer, size_t count, const weft_datatype *type, weft_messa
     int code = check_message(&envelope, *message);
     if (code)
         return code;
+    hier_observe_talk(envelope.comm);
     serve(&receiving, &envelope, message);
     hier_message_wait(&receiving);
-    return hier_message_result(&receiving, status);
+    code = hier_message_result(&receiving, status);
+    const intra_receive *received = &receiving.receive;
+    return hier_observe_talked(envelope.comm, __func__, received->got_bytes, received->source, received->tag, code);
 }
 
 int weft_imrecv(void *buffer, size_t count, const weft_datatype *type, weft_message **message, weft_request **request) {
@@ -213,6 +217,7 @@ int weft_imrecv(void *buffer, size_t count, const weft_datatype *type, weft_mess
     if (!receiving)
         return WEFT_ERR_NOMEM;
     hier_message_keep_type(receiving, type);
+    receiving->began_ns = hier_observe_start_message(envelope.comm);
     serve(receiving, &envelope, message);
     receiving->base.active = true;
     *request = &receiving->base;

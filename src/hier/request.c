@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Requests of a process communicator: made, started, finished. */
 #include <core/error.h>
+#include <hier/observe.h>
 #include <hier/request.h>
 #include <hier/staging.h>
 #include <stdlib.h>
@@ -48,11 +49,26 @@ void hier_requests_free(weft_comm *comm) {
     }
 }
 
+static void observe_end(const hier_operation *request) {
+    const inter_view *view = &request->plan.view;
+    hier_observe_finish(request->base.comm,
+                        &(hier_event){.call = request->base.call,
+                                      .began_ns = request->began_ns,
+                                      .bytes = view->count * view->element_bytes,
+                                      .process = request->plan.algorithm,
+                                      .thread = -1,
+                                      .root = inter_is(view->collective, INTER_ROOTED) ? view->root : -1,
+                                      .peer = -1,
+                                      .tag = -1,
+                                      .failed = request->error != 0});
+}
+
 /* The schedule of a request is done: called by whoever progresses the engine. */
 static void finished(void *argument, int error) {
     hier_operation *request = argument;
     request->error = error;
     request->complete = true;
+    observe_end(request);
     request->base.comm->world->completions++;
 }
 
@@ -103,9 +119,13 @@ static int prepare(hier_operation *request, const hier_arguments *arguments) {
 
 static void run(hier_operation *request) {
     inter_execution *execution = &request->execution;
-    inter_binding counts = {.recv = request->plan.arrays, .by_lines = true};
+    inter_binding counts = request->plan.binding;
+    counts.send = NULL;
+    counts.recv = request->plan.arrays;
     request->base.active = true;
     request->complete = false;
+    hier_observe_choice(request->base.comm, request->plan.algorithm, -1);
+    request->began_ns = hier_observe_start(request->base.comm, request->plan.view.collective);
     execution->argument = request;
     execution->finished = request->asks_counts ? counts_came : finished;
     inter_execution_run(execution, request->id, request->asks_counts ? &counts : &request->plan.binding);

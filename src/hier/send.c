@@ -3,6 +3,7 @@
 #include <core/error.h>
 #include <hier/arguments.h>
 #include <hier/buffered.h>
+#include <hier/observe.h>
 #include <stdlib.h>
 #include <weft/message.h>
 
@@ -36,6 +37,7 @@ static int start_send(hier_message *message) {
 int hier_message_restart(weft_request *request) {
     hier_message *message = (hier_message *)request;
     int code = WEFT_SUCCESS;
+    message->began_ns = hier_observe_start_message(request->comm);
     if (request->kind == HIER_RECEIVE)
         hier_message_receive(message, &message->envelope);
     else
@@ -61,16 +63,24 @@ static inline bool send_at_once(MESSAGE) {
         return false;
     const size_t *offsets = comm->layout->offsets + comm->node;
     size_t thread = (size_t)dest - offsets[0];
-    return thread < offsets[1] - offsets[0] &&
-           intra_mail_send_short(comm->mailbox, &comm->team->mailboxes[thread], (int)thread, tag, buffer, bytes);
+    if (thread >= offsets[1] - offsets[0] ||
+        !intra_mail_send_short(comm->mailbox, &comm->team->mailboxes[thread], (int)thread, tag, buffer, bytes))
+        return false;
+    hier_observe_send(comm, comm->node, bytes);
+    return true;
 }
 
 static int block_send(hier_message *message) {
     message->base.kind = HIER_SEND;
+    const hier_envelope *envelope = &message->envelope;
     int code = check(&message->envelope, false);
+    if (code)
+        return code;
+    hier_observe_talk(envelope->comm);
+    code = start_send(message);
     if (!code)
-        code = start_send(message);
-    return code ? code : finish(message, WEFT_STATUS_IGNORE);
+        code = finish(message, WEFT_STATUS_IGNORE);
+    return hier_observe_talked(envelope->comm, envelope->call, envelope->bytes, envelope->peer, envelope->tag, code);
 }
 
 /* A send that is done when it is started, like most, gives its request back for the one that stands for all of them. */
@@ -80,6 +90,7 @@ static void lighten(hier_message *message, weft_request **request) {
     if (!sent)
         return;
     *request = sent;
+    hier_message_observe_end(message);
     hier_message_give(message);
 }
 
@@ -155,8 +166,11 @@ int weft_recv(void *buffer, size_t count, const weft_datatype *type, int source,
     int code = check(&envelope, true);
     if (code)
         return code;
+    hier_observe_talk(comm);
     hier_message_receive(&message, &envelope);
-    return finish(&message, status);
+    code = finish(&message, status);
+    const intra_receive *received = &message.receive;
+    return hier_observe_talked(comm, __func__, received->got_bytes, received->source, received->tag, code);
 }
 
 int weft_irecv(void *buffer, size_t count, const weft_datatype *type, int source, int tag, weft_comm *comm,
@@ -187,7 +201,7 @@ static int check_both(hier_message *sent, hier_envelope *recv) {
     return code ? code : hier_message_check(recv, true);
 }
 
-static int exchange(hier_message *sent, const hier_envelope *recv, weft_status *status) {
+static int send_and_receive(hier_message *sent, const hier_envelope *recv, weft_status *status) {
     hier_message received;
     hier_message_receive(&received, recv);
     int code = hier_message_send(sent);
@@ -202,6 +216,13 @@ static int exchange(hier_message *sent, const hier_envelope *recv, weft_status *
     int received_code = finish(&received, status);
     code = finish(sent, NULL);
     return received_code ? received_code : code;
+}
+
+static int exchange(hier_message *sent, const hier_envelope *recv, weft_status *status) {
+    const hier_envelope *send = &sent->envelope;
+    hier_observe_talk(send->comm);
+    int code = send_and_receive(sent, recv, status);
+    return hier_observe_talked(send->comm, send->call, send->bytes, send->peer, send->tag, code);
 }
 
 int weft_sendrecv(const void *send, size_t send_count, const weft_datatype *send_type, int dest, int send_tag,

@@ -2,6 +2,7 @@
 #include <core/error.h>
 #include <hier/channels.h>
 #include <hier/request.h>
+#include <hier/trace.h>
 #include <hier/world.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,10 +100,13 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
     hier_channel_open(&made->channel, 0, &made->mailbox, 1);
     pthread_mutex_init(&made->contexts_lock, NULL);
     hier_roster_init(&made->roster);
+    pthread_mutex_init(&made->observation.lock, NULL);
     bool crowded = false;
     int code = hier_selector_init(&made->selector, config->algorithm);
     if (!code)
         code = make_process_comm(made, transport ? transport->rank : 0, transport ? transport->size : 1);
+    if (!code)
+        code = hier_observation_open(made);
     if (!code)
         code = oversubscribed(made, &crowded);
     if (code) {
@@ -129,7 +133,7 @@ static bool map_lines(const hier_world *world, inter_lines *lines) {
 }
 
 /* What a process says of itself; what all say holds for the job. */
-enum { MAPPED = 1, CAN_PULL = 2, AWAKE = 4, ONE_HOST = 8, MULTIPLE = 16 };
+enum { MAPPED = 1, CAN_PULL = 2, AWAKE = 4, ONE_HOST = 8, MULTIPLE = 16, TRACES = 32 };
 
 static bool one_host(const hier_world *world) {
     bool same = true;
@@ -140,13 +144,15 @@ static bool one_host(const hier_world *world) {
 
 int hier_world_use_lines(hier_world *world, inter_lines *lines) {
     bool multiple = world->config.thread_level == WEFT_THREAD_MULTIPLE;
-    uint64_t says = multiple ? MULTIPLE : 0;
+    uint64_t says = (multiple ? MULTIPLE : 0) | (world->observation.traces ? TRACES : 0);
     if (lines && world->bootstrap && world->config.lines && map_lines(world, lines))
         says |= MAPPED | (inter_lines_can_pull(lines) ? CAN_PULL : 0) | (world->waiting.may_sleep ? 0 : AWAKE) |
                 (one_host(world) ? ONE_HOST : 0);
     int code = weft_allreduce(WEFT_IN_PLACE, &says, 1, WEFT_UINT64_T, WEFT_BAND, world->process_comm);
     if (multiple && !(says & MULTIPLE)) /* all processes must have channels */
         world->config.thread_level = WEFT_THREAD_SERIALIZED;
+    if (!code && says & TRACES)
+        code = hier_trace_align(world);
     /* Who sleeps does so in one place: with lines only when nothing comes by UCX. */
     bool alone = says & ONE_HOST && says & CAN_PULL && !(says & MULTIPLE);
     if (code || !(says & MAPPED) || !(says & AWAKE || alone)) {
@@ -179,6 +185,8 @@ void hier_world_destroy(hier_world *world) {
         hier_requests_free(world->process_comm);
         hier_comm_give(world->process_comm);
     }
+    hier_observation_close(world);
+    pthread_mutex_destroy(&world->observation.lock);
     pthread_mutex_destroy(&world->contexts_lock);
     hier_roster_destroy(&world->roster);
     free(world->node_offsets);

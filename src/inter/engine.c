@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <core/counters.h>
 #include <core/error.h>
 #include <inter/engine.h>
 #include <stdlib.h>
@@ -16,6 +17,13 @@ static uint64_t tag_of(const inter_execution *execution, const inter_step *step,
     return execution->tag | strand << INTER_SOURCE_BITS | (uint64_t)source;
 }
 
+static void count_send(const inter_execution *execution, int peer, size_t bytes) {
+    const inter_engine *engine = execution->engine;
+    if (engine->counters)
+        core_count_traffic(engine->counters, execution->counted_as,
+                           engine->on_host && engine->on_host[peer] ? CORE_ON_HOST : CORE_BETWEEN_HOSTS, 1, bytes);
+}
+
 static int issue(inter_lane *lane, size_t index, bool read_next) {
     inter_execution *execution = lane->execution;
     inter_transport *transport = execution->transport;
@@ -28,6 +36,7 @@ static int issue(inter_lane *lane, size_t index, bool read_next) {
     request->read_next = read_next;
     switch ((enum inter_step_kind)step->kind) {
     case INTER_STEP_SEND:
+        count_send(execution, step->peer, bytes);
         return transport->send(transport, step->peer, tag_of(execution, step, transport->rank), left, bytes, request);
     case INTER_STEP_RECV:
         return transport->recv(transport, step->peer, tag_of(execution, step, step->peer), out, bytes, request);
@@ -226,6 +235,7 @@ void inter_execution_run(inter_execution *execution, inter_id id, const inter_bi
     execution->transport = binding->by_lines && engine->lines ? engine->lines : engine->transport;
     execution->type = binding->type;
     execution->op = binding->op;
+    execution->counted_as = binding->counted_as;
     execution->tag = tag_base(id);
     execution->next = 0;
     execution->busy_lanes = 0;

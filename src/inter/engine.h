@@ -19,6 +19,8 @@
 
 typedef struct inter_execution inter_execution;
 
+struct core_counters;
+
 typedef struct inter_engine {
     inter_transport *transport;
     inter_transport *lines;  /* for those who do not sleep (lines.h), or NULL; on top of `transport` */
@@ -26,6 +28,8 @@ typedef struct inter_engine {
     inter_completion *ready; /* stages and strands whose messages are complete */
     bool listens;       /* messages other than those of executions come in: there is always something to progress */
     size_t allocations; /* how often an execution needed memory */
+    struct core_counters *counters; /* of what it sends, or NULL … */
+    const bool *on_host;            /* … with the processes of this host, by rank; NULL: none */
 } inter_engine;
 
 /** The transport that brings all: where there are lines, they stand on top and move both on. */
@@ -70,6 +74,7 @@ struct inter_execution {
     const weft_op *op;
     inter_engine *engine;
     inter_transport *transport; /* the engine's own or its lines */
+    unsigned counted_as;        /* the binding's */
     uint64_t tag;               /* context, kind and sequence, in their places */
     size_t next;                /* the first step of the strands that have not begun */
     unsigned busy_lanes;        /* a bit each */
@@ -95,7 +100,8 @@ typedef struct inter_binding {
     void *recv;
     const weft_datatype *type;
     const weft_op *op;
-    bool by_lines; /* in every process: nobody sleeps while it waits; use the engine's lines, if it has any */
+    unsigned counted_as; /* the row of the counters: the user's collective (weft_counted) */
+    bool by_lines;       /* in every process: nobody sleeps while it waits; use the engine's lines, if it has any */
 } inter_binding;
 
 /**

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <core/clock.h>
 #include <intra/meeting.h>
 
 bool intra_look_at_users(const intra_meeting *meeting) {
@@ -94,5 +95,8 @@ bool intra_await_slow(intra_meeting *meeting, core_flag *flag, uint64_t value, i
     watch by = {.meeting = meeting, .value = value, .whom = whom};
     if (!meeting->waits)
         return look(&by, flag);
-    return core_flag_wait_slow(flag, value, &meeting->team->waiting, watch_and_drive, &by);
+    uint64_t began = core_now_ns();
+    bool reached = core_flag_wait_slow(flag, value, &meeting->team->waiting, watch_and_drive, &by);
+    meeting->member->waited_ns += core_now_ns() - began;
+    return reached;
 }

@@ -64,6 +64,8 @@ TEST_F(Config, Defaults) {
     EXPECT_EQ(config.bootstrap, CORE_BOOTSTRAP_AUTO);
     EXPECT_EQ(config.lines, 1);
     EXPECT_STREQ(config.algorithm, "");
+    EXPECT_STREQ(config.counters, "");
+    EXPECT_STREQ(config.trace, "");
     for (core_origin origin : config.origin)
         EXPECT_EQ(origin, CORE_ORIGIN_DEFAULT);
 }
@@ -153,6 +155,12 @@ TEST_F(Config, TextUpToItsLength) {
     EXPECT_TRUE(error_has("text of at most 1023 bytes")) << weft_last_error();
     EXPECT_EQ(load_with("WEFT_ALGORITHM", ""), WEFT_SUCCESS);
     EXPECT_STREQ(config.algorithm, "");
+    EXPECT_EQ(load_with("WEFT_COUNTERS", "a/b"), WEFT_SUCCESS);
+    EXPECT_STREQ(config.counters, "a/b");
+    EXPECT_EQ(load_with("WEFT_TRACE", "c d"), WEFT_SUCCESS);
+    EXPECT_STREQ(config.trace, "c d");
+    for (const char *name : {"WEFT_COUNTERS", "WEFT_TRACE"})
+        EXPECT_EQ(load_with(name, std::string(CORE_PATH_BYTES, 'a')), WEFT_ERR_CONFIG) << name;
 }
 
 TEST_F(Config, UnknownVariablesAreNamedWithTheClosest) {

@@ -24,6 +24,7 @@ struct JobShape {
     std::string algorithm = "";
     int slots = 16;
     uint64_t seed = 0;
+    std::string trace = "";                             // WEFT_TRACE
     int eager_limit = 4096, unexpected_limit = 1 << 20; // bytes
 
     int ranks() const {
@@ -78,6 +79,7 @@ class SimWorlds {
             config.unexpected_limit = shape_.unexpected_limit;
             ASSERT_LT(shape_.algorithm.size(), sizeof(config.algorithm));
             strcpy(config.algorithm, shape_.algorithm.c_str());
+            strcpy(config.trace, shape_.trace.c_str());
             hier_card card{};
             card.cores = card.host_cores = 2;
             hier_world *world = nullptr;

@@ -46,6 +46,9 @@ TEST(MisuseOutside, BeforeInit) {
     misuse::expect_sentence({"weft_process_comm", "weft_init"}, "weft_process_comm");
     EXPECT_ERROR(WEFT_ERR_INIT, weft_finalize(), "weft_finalize", "weft_init");
     EXPECT_EQ(weft_thread_level_get(), WEFT_THREAD_DEFAULT);
+    weft_counters counters;
+    EXPECT_ERROR(WEFT_ERR_INIT, weft_counters_get(&counters), "weft_counters_get", "weft_init");
+    EXPECT_ERROR(WEFT_ERR_ARG, weft_counters_get(nullptr), "weft_counters_get", "NULL");
     expect_invalid(nullptr);
     weft_comm *comm = nullptr;
     EXPECT_ERROR(WEFT_ERR_ARG, weft_team_enter(nullptr, 0, &comm), "weft_team_enter");

@@ -128,6 +128,23 @@ TEST_F(Start, Algorithms) {
     }
 }
 
+TEST_F(Start, DirectoriesThatCannotBe) {
+    for (const char *name : {"WEFT_COUNTERS", "WEFT_TRACE"}) {
+        for (const char *value : {"/dev/null", "/dev/null/below", "/no/such/directory"}) {
+            variable set(name, value);
+            expect_refused(WEFT_ERR_CONFIG, nullptr, {name, value});
+        }
+        // One that is lost meanwhile: the end is one all the same.
+        char path[] = "/tmp/test-weft-start-XXXXXX";
+        ASSERT_NE(mkdtemp(path), nullptr);
+        variable set(name, path);
+        EXPECT_OK(weft_init(nullptr));
+        EXPECT_EQ(rmdir(path), 0);
+        misuse::expect_error(WEFT_ERR_CONFIG, weft_finalize(), {name, path}, "weft_finalize");
+        EXPECT_EQ(weft_initialized(), 0);
+    }
+}
+
 // What the callback is told to do, and how often it was called.
 struct exchange {
     int result = 0, calls = 0;

@@ -55,7 +55,8 @@ TEST(Weftrun, WhatFollowsTheProgramIsThePrograms) {
 TEST(Weftrun, HelpAndVersion) {
     Result help = run({"--help"}), version = run({"--version"});
     EXPECT_EQ(help.status, 0);
-    for (const char *option : {"-n", "-t", "-x", "--bind", "--report-bindings", "--tag-output", "--timeout"})
+    for (const char *option :
+         {"-n", "-t", "-x", "--bind", "--report-bindings", "--tag-output", "--timeout", "--counters", "--trace"})
         EXPECT_TRUE(contains(help.out, option)) << option;
     EXPECT_EQ(version.status, 0);
     EXPECT_TRUE(contains(version.out, "weftrun 0."));

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <hier/observe.h>
+
+/* What all ranks of the others in the list of blocks send to this one, but for those that thread 0 finds in its place already. */
+static hier_moved received(const weft_comm *comm, const hier_arguments *a) {
+    const hier_layout *layout = comm->layout;
+    size_t first = layout->offsets[comm->node], end = layout->offsets[comm->node + 1];
+    bool w = a->collective == INTER_ALLTOALLW;
+    hier_moved moved = {0, 0};
+    for (size_t rank = comm->thread ? 0 : first; rank < (comm->thread ? (size_t)comm->size : end); rank++) {
+        size_t block = a->recv_counts[rank] * (w ? a->recv_types[rank] : a->recv_type)->size_bytes;
+        moved.messages += rank != (size_t)comm->rank && block;
+        moved.bytes += rank != (size_t)comm->rank ? block : 0;
+    }
+    return moved;
+}
+
+/* The rank whose buffers the node's blocks go by: the root, elsewhere the first one. */
+static bool is_host(const weft_comm *comm, const hier_arguments *a) {
+    int root_node = hier_layout_node(comm->layout, a->root);
+    return root_node == comm->node ? comm->rank == a->root : comm->thread == 0;
+}
+
+static size_t sum_of(const size_t *counts, size_t ranks) {
+    size_t sum = 0;
+    for (size_t rank = 0; rank < ranks; rank++)
+        sum += counts[rank];
+    return sum;
+}
+
+/* See weft/counters.h. */
+hier_moved hier_moved_otherwise(const weft_comm *comm, const hier_arguments *a) {
+    size_t others = (size_t)hier_layout_threads(comm->layout, comm->node) - 1, ranks = (size_t)comm->size;
+    uint64_t blocks = 0, bytes = a->bytes; /* of a block */
+    if (!others)
+        return (hier_moved){0, 0};
+    switch (a->collective) {
+    case INTER_REDUCE_SCATTER:
+    case INTER_REDUCE_SCATTER_BLOCK:
+        if (comm->thread)
+            bytes = a->recv_type->size_bytes *
+                    (a->collective == INTER_REDUCE_SCATTER ? a->recv_counts[comm->rank] : a->recv_count);
+        blocks = comm->thread ? 1 : others;
+        break;
+    case INTER_ALLGATHER:
+    case INTER_ALLTOALL:
+        blocks = others * ranks;
+        break;
+    case INTER_GATHERV:
+    case INTER_SCATTERV:
+        bytes = a->own_bytes;
+        blocks = !is_host(comm, a);
+        break;
+    case INTER_ALLGATHERV:
+        bytes = sum_of(a->recv_counts, ranks) * a->recv_type->size_bytes;
+        return (hier_moved){bytes ? others * ranks : 0, others * bytes};
+    case INTER_ALLTOALLV:
+    case INTER_ALLTOALLW:
+        return received(comm, a);
+    default: /* hier_moved_inside() */
+        break;
+    }
+    return (hier_moved){bytes ? blocks : 0, blocks * bytes};
+}
+
+void hier_trace_begin(weft_comm *comm) {
+    comm->noted = (hier_noted){.began_ns = core_now_ns(), .thread = -1};
+}
+
+/* A process communicator's timeline is under the funnel. */
+static void enter(weft_comm *comm) {
+    if (!comm->agent)
+        hier_funnel_enter(comm->world);
+}
+
+static void leave(weft_comm *comm) {
+    if (!comm->agent)
+        hier_funnel_leave(comm->world);
+}
+
+/* The place of the call that ends now, with its times and algorithms; NULL: it is dropped. */
+static hier_event *end_call(weft_comm *comm) {
+    const hier_noted *noted = &comm->noted;
+    hier_event *event = hier_trace_place(hier_observer_of(comm));
+    if (event) {
+        event->kind = HIER_EVENT_CALL;
+        event->began_ns = noted->began_ns;
+        event->ended_ns = core_now_ns();
+        event->network_ns[0] = noted->network_ns[0];
+        event->network_ns[1] = noted->network_ns[1];
+        event->process = noted->process;
+        event->thread = (int8_t)noted->thread;
+    }
+    comm->noted.began_ns = 0;
+    return event;
+}
+
+void hier_trace_talked(weft_comm *comm, const char *call, uint64_t bytes, int peer, int tag, int code) {
+    enter(comm);
+    hier_event *event = end_call(comm);
+    if (event) {
+        event->call = call;
+        event->bytes = bytes;
+        event->root = -1;
+        event->peer = peer;
+        event->tag = tag;
+        event->failed = code != 0;
+    }
+    leave(comm);
+}
+
+void hier_trace_call(weft_comm *comm, const hier_arguments *a, int code) {
+    bool rooted = inter_is(a->collective, INTER_ROOTED);
+    enter(comm);
+    hier_event *event = end_call(comm);
+    if (event) {
+        event->call = a->call;
+        event->bytes = a->bytes ? a->bytes : a->own_bytes;
+        event->root = rooted ? a->root : -1;
+        event->peer = event->tag = -1;
+        event->failed = code != 0;
+    }
+    leave(comm);
+}
+
+void hier_trace_async(weft_comm *comm, const hier_event *event) {
+    hier_event *ended = hier_trace_place(hier_observer_of(comm));
+    if (!ended)
+        return;
+    *ended = *event;
+    ended->kind = HIER_EVENT_ASYNC;
+    ended->ended_ns = core_now_ns();
+}

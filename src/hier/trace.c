@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/error.h>
+#include <hier/comm.h>
+#include <hier/trace.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+/* All its pages at once: a page fault now and then would cost the operations more than the clock does. */
+static hier_trace_chunk *add_chunk(hier_observer *observer) {
+    void *memory =
+        mmap(NULL, sizeof(hier_trace_chunk), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    hier_trace_chunk *chunk = memory; /* zeroed */
+    if (observer->last)
+        observer->last->next = chunk;
+    else
+        observer->first = chunk;
+    return observer->last = chunk;
+}
+
+void hier_trace_free(hier_observer *observer) {
+    while (observer->first) {
+        hier_trace_chunk *next = observer->first->next;
+        munmap(observer->first, sizeof(*next));
+        observer->first = next;
+    }
+}
+
+hier_event *hier_trace_place(hier_observer *observer) {
+    hier_trace_chunk *chunk = observer->last;
+    bool room = observer->events < HIER_TRACE_MOST;
+    if (room && (!chunk || chunk->count == HIER_TRACE_CHUNK))
+        chunk = add_chunk(observer);
+    if (!room || !chunk) {
+        observer->dropped++;
+        return NULL;
+    }
+    observer->events++;
+    return &chunk->events[chunk->count++];
+}
+
+/* The first barrier brings the processes close together, the second is the one that counts. */
+int hier_trace_align(hier_world *world) {
+    weft_comm *comm = world->process_comm;
+    uint64_t *clocks = malloc((size_t)comm->size * sizeof(*clocks));
+    if (!clocks)
+        return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for the clocks of %d processes", comm->rank, comm->size);
+    int code = weft_barrier(comm), first = 0;
+    if (!code)
+        code = weft_barrier(comm);
+    uint64_t now = core_now_ns();
+    if (!code)
+        code = weft_allgather(&now, 1, WEFT_UINT64_T, clocks, 1, WEFT_UINT64_T, comm);
+    /* The same for all processes of a host: they have one clock. */
+    while (hier_world_host(world, first) != hier_world_host(world, comm->rank))
+        first++;
+    if (!code)
+        world->observation.ahead_ns = (int64_t)(clocks[0] - clocks[first]);
+    free(clocks);
+    return code;
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Counters of a real job, over real transports: the sums over its processes are what must cross.
+#include "oracle_job.h"
+#include "traffic.h"
+extern "C" {
+#include <hier/comm.h>
+}
+
+namespace {
+
+// What rows are compared by, summed over the processes.
+struct Sums {
+    uint64_t operations, inside, on_host, between_hosts;
+};
+
+Sums sums_of(const weft_counters &after, const weft_counters &before, int row) {
+    const weft_counter_row &a = after.rows[row], &b = before.rows[row];
+    Sums sums{a.operations - b.operations, a.inside.bytes - b.inside.bytes, a.on_host.bytes - b.on_host.bytes,
+              a.between_hosts.bytes - b.between_hosts.bytes};
+    EXPECT_EQ(weft_allreduce(WEFT_IN_PLACE, &sums, 4, WEFT_UINT64_T, WEFT_SUM, weft_process_comm()), WEFT_SUCCESS);
+    return sums;
+}
+
+traffic::Nodes nodes_of_job() {
+    traffic::Nodes nodes;
+    nodes.threads.resize(size_t(weft_size(weft_process_comm())));
+    int own = job::threads();
+    EXPECT_EQ(weft_allgather(&own, 1, WEFT_INT, nodes.threads.data(), 1, WEFT_INT, weft_process_comm()), WEFT_SUCCESS);
+    return nodes;
+}
+
+weft_counters counters_now() {
+    weft_counters counters{};
+    EXPECT_EQ(weft_counters_get(&counters), WEFT_SUCCESS) << weft_last_error();
+    return counters;
+}
+
+} // namespace
+
+TEST(Counters, StartFromNothing) {
+    weft_counters counters = counters_now();
+    for (const weft_counter_row &row : counters.rows)
+        EXPECT_EQ(row.operations + row.on_host.messages + row.between_hosts.messages + row.inside.messages, 0u);
+    EXPECT_EQ(weft_counters_get(nullptr), WEFT_ERR_ARG);
+}
+
+TEST(Counters, AreWhatMustCross) {
+    traffic::Nodes nodes = nodes_of_job();
+    const hier_selector &selector = weft_process_comm()->world->selector;
+    weft_counters before{};
+    for (inter_collective kind : traffic::kinds)
+        for (size_t words : {size_t(8), size_t(2048)}) {
+            int root = nodes.ranks() - 1;
+            const inter_algorithm &algorithm = *hier_select(&selector, nodes.key_of(kind, words * 8)).process;
+            job::on_team([&](weft_comm *comm) {
+                if (comm->thread == 0)
+                    before = counters_now();
+                EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS);
+                for (traffic::Form form : traffic::forms)
+                    traffic::perform(comm, kind, words, root, form);
+            });
+            Sums sums = sums_of(counters_now(), before, kind);
+            std::string what = std::string(weft_counted_name(weft_counted(kind))) + ", " + std::to_string(words);
+            const uint64_t forms = std::size(traffic::forms), calls = forms + (kind == INTER_BARRIER ? 1 : 0);
+            EXPECT_EQ(sums.operations, calls * uint64_t(nodes.ranks())) << what;
+            EXPECT_EQ(sums.inside, forms * traffic::bytes_inside(nodes, kind, words, root)) << what;
+            EXPECT_EQ(sums.on_host, forms * traffic::bytes_between(nodes, kind, words, root, algorithm)) << what;
+            EXPECT_EQ(sums.between_hosts, 0u) << what;
+        }
+}
+
+// The process communicator's: a rank a process, blocking, nonblocking and persistent.
+TEST(Counters, OfProcessCommunicators) {
+    weft_comm *comm = weft_process_comm();
+    size_t count = size_t(weft_size(comm));
+    weft_counters before = counters_now();
+    traffic::perform(comm, INTER_BCAST, 100, 0);
+    uint64_t words[100] = {};
+    weft_request *request = nullptr;
+    EXPECT_EQ(weft_ibcast(words, 100, WEFT_UINT64_T, 0, comm, &request), WEFT_SUCCESS);
+    EXPECT_EQ(weft_wait(&request, WEFT_STATUS_IGNORE), WEFT_SUCCESS);
+    EXPECT_EQ(weft_bcast_init(words, 100, WEFT_UINT64_T, 0, comm, &request), WEFT_SUCCESS);
+    for (int start = 0; start < 3; start++) {
+        EXPECT_EQ(weft_start(&request), WEFT_SUCCESS);
+        EXPECT_EQ(weft_wait(&request, WEFT_STATUS_IGNORE), WEFT_SUCCESS);
+    }
+    EXPECT_EQ(weft_request_free(&request), WEFT_SUCCESS);
+    Sums sums = sums_of(counters_now(), before, WEFT_COUNTED_BCAST);
+    EXPECT_EQ(sums.operations, 5 * count);
+    EXPECT_EQ(sums.on_host, 5 * (count - 1) * 800);
+    EXPECT_EQ(sums.inside + sums.between_hosts, 0u);
+}
+
+TEST(Counters, OfMessages) {
+    weft_counters before = counters_now();
+    traffic::Nodes nodes = nodes_of_job();
+    job::on_team([&](weft_comm *comm) {
+        char out[100] = {}, in[100];
+        int rank = weft_rank(comm), size = weft_size(comm);
+        EXPECT_EQ(weft_sendrecv(out, 100, WEFT_BYTE, (rank + 1) % size, 0, in, 100, WEFT_BYTE, (rank + size - 1) % size,
+                                0, comm, WEFT_STATUS_IGNORE),
+                  WEFT_SUCCESS);
+        for (int i = 0; i < 2; i++) {
+            weft_request *requests[2];
+            EXPECT_EQ(weft_irecv(in, 100, WEFT_BYTE, (rank + size - 1) % size, 1, comm, &requests[0]), WEFT_SUCCESS);
+            EXPECT_EQ(i ? weft_isend(out, 100, WEFT_BYTE, (rank + 1) % size, 1, comm, &requests[1])
+                        : weft_issend(out, 100, WEFT_BYTE, (rank + 1) % size, 1, comm, &requests[1]),
+                      WEFT_SUCCESS);
+            EXPECT_EQ(weft_waitall(2, requests, WEFT_STATUSES_IGNORE), WEFT_SUCCESS);
+        }
+        // Under FUNNELED the others' messages need the leader until they are through.
+        EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS);
+    });
+    uint64_t inside = 0, ranks = uint64_t(nodes.ranks());
+    for (int rank = 0; rank < int(ranks); rank++)
+        inside += nodes.node_of(rank) == nodes.node_of((rank + 1) % int(ranks));
+    Sums sums = sums_of(counters_now(), before, WEFT_COUNTED_MESSAGES);
+    EXPECT_EQ(sums.operations, 3 * ranks);
+    EXPECT_EQ(sums.inside, 3 * inside * 100);
+    EXPECT_EQ(sums.on_host, 3 * (ranks - inside) * 100);
+}

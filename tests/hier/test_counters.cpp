@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Counters, in several worlds over the sim transport: what crosses between nodes is what must, for any shape; where it goes is told
+// apart; and all that the transport carries is counted.
+#include "sim_worlds.h"
+#include "traffic.h"
+
+#include <mutex>
+#include <thread>
+#include <unistd.h>
+
+namespace {
+
+void add(weft_traffic &sum, const weft_traffic &after, const weft_traffic &before) {
+    sum.messages += after.messages - before.messages;
+    sum.bytes += after.bytes - before.bytes;
+}
+
+void add(weft_counters &sum, const weft_counters &after, const weft_counters &before) {
+    for (int row = 0; row < WEFT_COUNTED_ROWS; row++) {
+        const weft_counter_row &a = after.rows[row], &b = before.rows[row];
+        sum.rows[row].operations += a.operations - b.operations;
+        add(sum.rows[row].inside, a.inside, b.inside);
+        add(sum.rows[row].on_host, a.on_host, b.on_host);
+        add(sum.rows[row].between_hosts, a.between_hosts, b.between_hosts);
+        sum.rows[row].waited_seconds += a.waited_seconds - b.waited_seconds;
+    }
+}
+
+// The sums over all processes of what `body` counts. Every other process is on the same host.
+weft_counters count(const JobShape &shape, const std::function<void(weft_comm *)> &body) {
+    SimWorlds worlds(shape);
+    weft_counters sum{}, everything{};
+    std::mutex lock;
+    worlds.run_processes([&](int rank, hier_world *world) {
+        for (int other = 0; other < int(shape.threads.size()); other++)
+            world->observation.on_host[other] = other % 2 == rank % 2;
+        weft_team *team = nullptr;
+        ASSERT_EQ(weft_team_create(world->process_comm, shape.threads[size_t(rank)], &team), WEFT_SUCCESS);
+        weft_counters before, after;
+        hier_counters_sum(world, &before);
+        worlds.run_team(team, body);
+        hier_counters_sum(world, &after);
+        EXPECT_EQ(weft_team_free(&team), WEFT_SUCCESS);
+        std::lock_guard<std::mutex> guard(lock);
+        add(sum, after, before);
+        add(everything, after, weft_counters{});
+    });
+    inter_sim_counts carried = worlds.counts();
+    uint64_t messages = 0, bytes = 0;
+    for (int row = 0; row < WEFT_COUNTED_MESSAGES; row++) {
+        messages += everything.rows[row].on_host.messages + everything.rows[row].between_hosts.messages;
+        bytes += everything.rows[row].on_host.bytes + everything.rows[row].between_hosts.bytes;
+    }
+    if (!everything.rows[WEFT_COUNTED_MESSAGES].operations) {
+        EXPECT_EQ(messages, carried.messages);
+        EXPECT_EQ(bytes, carried.bytes);
+    }
+    return sum;
+}
+
+bool nothing(const weft_counter_row &row) {
+    return !row.operations && !row.inside.messages && !row.on_host.messages && !row.between_hosts.messages;
+}
+
+inter_algorithm chosen(const JobShape &shape, inter_collective kind, size_t bytes) {
+    hier_selector selector;
+    EXPECT_EQ(hier_selector_init(&selector, shape.algorithm.c_str()), WEFT_SUCCESS);
+    return *hier_select(&selector, traffic::Nodes{shape.threads}.key_of(kind, bytes)).process;
+}
+
+class Counters : public ::testing::TestWithParam<std::vector<int>> {};
+
+} // namespace
+
+TEST_P(Counters, WhatCrossesIsWhatMust) {
+    threads::Watchdog watchdog(280);
+    traffic::Nodes nodes{GetParam()};
+    JobShape shape{GetParam()};
+    // Those that move the least in all; the rules also take others, in which a process moves less.
+    shape.algorithm = "reduce=MST,reduce_scatter_block=nbBKT";
+    const size_t times = std::size(traffic::forms), ranks = size_t(shape.ranks());
+    for (inter_collective kind : traffic::kinds)
+        for (size_t words : {size_t(8), size_t(2048)})
+            for (int root : {0, shape.ranks() - 1}) {
+                weft_counters sum = count(shape, [&](weft_comm *comm) {
+                    for (traffic::Form form : traffic::forms)
+                        traffic::perform(comm, kind, words, root, form);
+                });
+                const weft_counter_row &row = sum.rows[kind];
+                inter_algorithm algorithm = chosen(shape, kind, words * 8);
+                size_t between = traffic::bytes_between(nodes, kind, words, root, algorithm);
+                std::string what = std::string(weft_counted_name(weft_counted(kind))) + ", " + std::to_string(words) +
+                                   " words, root " + std::to_string(root);
+                EXPECT_EQ(row.operations, times * ranks) << what;
+                EXPECT_EQ(row.on_host.bytes + row.between_hosts.bytes, times * between) << what;
+                EXPECT_EQ(row.inside.bytes, times * traffic::bytes_inside(nodes, kind, words, root)) << what;
+                for (int other = 0; other < WEFT_COUNTED_ROWS; other++)
+                    EXPECT_TRUE(other == int(kind) || nothing(sum.rows[other])) << what << ", " << other;
+                ASSERT_FALSE(HasFailure());
+            }
+}
+
+// An allreduce by other algorithms costs what these cost.
+TEST_P(Counters, AllreduceIsTheAlgorithms) {
+    threads::Watchdog watchdog(280);
+    traffic::Nodes nodes{GetParam()};
+    for (const char *name : {"nbBDE", "RAB", "BKT", "nbFT", "MSTReduce+MSTBcast"}) {
+        JobShape shape{GetParam()};
+        shape.algorithm = std::string("allreduce=") + name;
+        weft_counters sum = count(shape, [](weft_comm *comm) { traffic::perform(comm, INTER_ALLREDUCE, 60 * 16, 0); });
+        const weft_counter_row &row = sum.rows[WEFT_COUNTED_ALLREDUCE];
+        EXPECT_EQ(row.on_host.bytes + row.between_hosts.bytes,
+                  traffic::bytes_between(nodes, INTER_ALLREDUCE, 60 * 16, 0, chosen(shape, INTER_ALLREDUCE, 7680)))
+            << name;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sim, Counters,
+                         ::testing::Values(std::vector<int>{4}, std::vector<int>{2, 2}, std::vector<int>{2, 2, 2},
+                                           std::vector<int>{1, 3, 2}, std::vector<int>{1, 1, 1, 1, 1},
+                                           std::vector<int>{4, 1}));
+
+// alltoall: each pair of nodes exchanges one message, and processes 0 and 2 are on one host, 1 on another.
+TEST(CountersOfHosts, AreToldApart) {
+    threads::Watchdog watchdog(280);
+    weft_counters sum =
+        count(JobShape{{2, 1, 3}}, [](weft_comm *comm) { traffic::perform(comm, INTER_ALLTOALL, 5, 0); });
+    const weft_counter_row &row = sum.rows[WEFT_COUNTED_ALLTOALL];
+    EXPECT_EQ(row.on_host.messages, 2u);
+    EXPECT_EQ(row.on_host.bytes, 2u * 2 * 3 * 40);
+    EXPECT_EQ(row.between_hosts.messages, 4u);
+    EXPECT_EQ(row.between_hosts.bytes, 2u * (2 * 1 + 1 * 3) * 40);
+}
+
+TEST(CountersOfMessages, AreCountedWhereTheyAreSent) {
+    threads::Watchdog watchdog(280);
+    for (size_t bytes : {size_t(0), size_t(8), size_t(100000)}) {
+        // Ranks 0, 1 | 2 | 3, 4, 5: to the next one but two.
+        weft_counters sum = count(JobShape{{2, 1, 3}}, [&](weft_comm *comm) {
+            std::vector<char> out(bytes), in(bytes);
+            int rank = weft_rank(comm), size = weft_size(comm);
+            weft_request *request = nullptr;
+            EXPECT_EQ(weft_irecv(in.data(), bytes, WEFT_BYTE, WEFT_ANY_SOURCE, 1, comm, &request), WEFT_SUCCESS);
+            EXPECT_EQ(weft_send(out.data(), bytes, WEFT_BYTE, (rank + 2) % size, 1, comm), WEFT_SUCCESS);
+            EXPECT_EQ(weft_wait(&request, WEFT_STATUS_IGNORE), WEFT_SUCCESS);
+            // Another to the neighbour: nonblocking.
+            EXPECT_EQ(weft_isend(out.data(), bytes, WEFT_BYTE, (rank + 1) % size, 2, comm, &request), WEFT_SUCCESS);
+            EXPECT_EQ(weft_recv(in.data(), bytes, WEFT_BYTE, WEFT_ANY_SOURCE, 2, comm, WEFT_STATUS_IGNORE),
+                      WEFT_SUCCESS);
+            EXPECT_EQ(weft_wait(&request, WEFT_STATUS_IGNORE), WEFT_SUCCESS);
+        });
+        const weft_counter_row &row = sum.rows[WEFT_COUNTED_MESSAGES];
+        EXPECT_EQ(row.operations, 12u);
+        EXPECT_EQ(row.inside.messages, 1u + 3);        // 3→5; 0→1, 3→4, 4→5
+        EXPECT_EQ(row.on_host.messages, 3u + 1);       // 1→3, 4→0, 5→1; 5→0
+        EXPECT_EQ(row.between_hosts.messages, 2u + 2); // 0→2, 2→4; 1→2, 2→3
+        EXPECT_EQ(row.inside.bytes, 4 * bytes);
+        EXPECT_EQ(row.on_host.bytes, 4 * bytes);
+        EXPECT_EQ(row.between_hosts.bytes, 4 * bytes);
+    }
+}
+
+// A rank that comes late makes the others wait: in a collective, and for a message.
+TEST(CountersOfWaiting, GrowWhenSomebodyIsLate) {
+    threads::Watchdog watchdog(280);
+    for (std::vector<int> nodes : {std::vector<int>{2}, std::vector<int>{1, 1}}) {
+        weft_counters sum = count(JobShape{nodes}, [](weft_comm *comm) {
+            int rank = weft_rank(comm);
+            char byte = 0;
+            if (rank)
+                usleep(50000);
+            EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS);
+            if (rank)
+                usleep(50000);
+            EXPECT_EQ(rank ? weft_send(&byte, 1, WEFT_BYTE, 0, 0, comm)
+                           : weft_recv(&byte, 1, WEFT_BYTE, 1, 0, comm, WEFT_STATUS_IGNORE),
+                      WEFT_SUCCESS);
+        });
+        EXPECT_GT(sum.rows[WEFT_COUNTED_BARRIER].waited_seconds, 0);
+        EXPECT_GT(sum.rows[WEFT_COUNTED_MESSAGES].waited_seconds, 0);
+    }
+}
+
+// Threads that come with a rank that was there before go on where it was; others read meanwhile.
+TEST(CountersOfThreads, StayWhenThreadsLeave) {
+    threads::Watchdog watchdog(280);
+    JobShape shape{{3}};
+    SimWorlds worlds(shape);
+    worlds.run_processes([&](int, hier_world *world) {
+        weft_team *team = nullptr;
+        ASSERT_EQ(weft_team_create(world->process_comm, 3, &team), WEFT_SUCCESS);
+        std::atomic<bool> over{false};
+        std::thread reader([&] {
+            uint64_t last = 0;
+            while (!over) {
+                weft_counters counters;
+                hier_counters_sum(world, &counters);
+                EXPECT_GE(counters.rows[WEFT_COUNTED_BARRIER].operations, last);
+                last = counters.rows[WEFT_COUNTED_BARRIER].operations;
+                std::this_thread::yield();
+            }
+        });
+        for (int visit = 0; visit < 20; visit++)
+            worlds.run_team(team, [](weft_comm *comm) { EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS); });
+        over = true;
+        reader.join();
+        weft_counters counters;
+        hier_counters_sum(world, &counters);
+        EXPECT_EQ(counters.rows[WEFT_COUNTED_BARRIER].operations, 60u);
+        int observers = 0;
+        for (hier_observer *one = world->observation.observers; one; one = one->next)
+            observers++;
+        EXPECT_EQ(observers, 3);
+        EXPECT_EQ(weft_team_free(&team), WEFT_SUCCESS);
+    });
+}
+
+TEST(CountersOfRows, HaveNames) {
+    EXPECT_STREQ(weft_counted_name(WEFT_COUNTED_BARRIER), "barrier");
+    EXPECT_STREQ(weft_counted_name(WEFT_COUNTED_EXSCAN), "exscan");
+    EXPECT_STREQ(weft_counted_name(WEFT_COUNTED_MESSAGES), "messages");
+    EXPECT_EQ(weft_counted_name(WEFT_COUNTED_ROWS), nullptr);
+    EXPECT_EQ(weft_counted_name(weft_counted(-1)), nullptr);
+}

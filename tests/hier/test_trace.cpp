@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Timelines, in several worlds over the sim transport: a track a rank, a span an operation, and nothing when nobody asks.
+#include "sim_worlds.h"
+#include "timeline.h"
+
+#include <filesystem>
+extern "C" {
+#include <hier/trace.h>
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// A directory that is gone after the test.
+class Directory {
+  public:
+    Directory() {
+        char name[] = "/tmp/test-weft-trace-XXXXXX";
+        path_ = mkdtemp(name) ? name : "";
+    }
+    ~Directory() {
+        fs::remove_all(path_);
+    }
+    Directory(const Directory &) = delete;
+    const std::string &path() const {
+        return path_;
+    }
+    size_t entries() const {
+        return size_t(std::distance(fs::directory_iterator(path_), fs::directory_iterator()));
+    }
+
+  private:
+    std::string path_;
+};
+
+// Runs the body on a team, and writes what was traced.
+void run(const JobShape &shape, const std::function<void(weft_comm *)> &body) {
+    SimWorlds worlds(shape);
+    worlds.run_processes([&](int rank, hier_world *world) {
+        weft_team *team = nullptr;
+        ASSERT_EQ(weft_team_create(world->process_comm, shape.threads[size_t(rank)], &team), WEFT_SUCCESS);
+        worlds.run_team(team, body);
+        EXPECT_EQ(weft_team_free(&team), WEFT_SUCCESS);
+        weft_request *request = nullptr;
+        int word = 0;
+        EXPECT_EQ(weft_ibcast(&word, 1, WEFT_INT, 0, world->process_comm, &request), WEFT_SUCCESS);
+        EXPECT_EQ(weft_wait(&request, WEFT_STATUS_IGNORE), WEFT_SUCCESS);
+        EXPECT_EQ(hier_observation_write(world), WEFT_SUCCESS) << weft_last_error();
+    });
+}
+
+void some_of_everything(weft_comm *comm) {
+    int rank = weft_rank(comm), size = weft_size(comm);
+    std::vector<int> data(30000), more(30000);
+    for (int i = 0; i < 5; i++)
+        EXPECT_EQ(weft_allreduce(data.data(), more.data(), 2, WEFT_INT, WEFT_SUM, comm), WEFT_SUCCESS);
+    EXPECT_EQ(weft_allreduce(data.data(), more.data(), 30000, WEFT_INT, WEFT_SUM, comm), WEFT_SUCCESS);
+    EXPECT_EQ(weft_bcast(data.data(), 30000, WEFT_INT, size - 1, comm), WEFT_SUCCESS);
+    EXPECT_EQ(weft_sendrecv(data.data(), 10, WEFT_INT, (rank + 1) % size, 7, more.data(), 10, WEFT_INT,
+                            (rank + size - 1) % size, 7, comm, WEFT_STATUS_IGNORE),
+              WEFT_SUCCESS);
+    weft_request *requests[2];
+    for (int i = 0; i < 3; i++) {
+        EXPECT_EQ(weft_irecv(more.data(), 100, WEFT_INT, WEFT_ANY_SOURCE, 8, comm, &requests[0]), WEFT_SUCCESS);
+        EXPECT_EQ(weft_isend(data.data(), 100, WEFT_INT, (rank + 1) % size, 8, comm, &requests[1]), WEFT_SUCCESS);
+        EXPECT_EQ(weft_waitall(2, requests, WEFT_STATUSES_IGNORE), WEFT_SUCCESS);
+    }
+    for (int i = 0; i < 2; i++)
+        EXPECT_EQ(weft_iallreduce(data.data(), more.data() + i * 4, 4, WEFT_INT, WEFT_SUM, comm, &requests[i]),
+                  WEFT_SUCCESS);
+    EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS);
+    EXPECT_EQ(weft_waitall(2, requests, WEFT_STATUSES_IGNORE), WEFT_SUCCESS);
+    EXPECT_EQ(weft_gather_init(data.data(), 5, WEFT_INT, more.data(), 5, WEFT_INT, 0, comm, &requests[0]),
+              WEFT_SUCCESS);
+    for (int i = 0; i < 3; i++) {
+        EXPECT_EQ(weft_start(&requests[0]), WEFT_SUCCESS);
+        EXPECT_EQ(weft_wait(&requests[0], WEFT_STATUS_IGNORE), WEFT_SUCCESS);
+    }
+    EXPECT_EQ(weft_request_free(&requests[0]), WEFT_SUCCESS);
+    EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS);
+}
+
+class Shapes : public ::testing::TestWithParam<std::vector<int>> {};
+
+} // namespace
+
+TEST_P(Shapes, EveryOperationIsASpanOfItsRanksTrack) {
+    threads::Watchdog watchdog(280);
+    for (weft_thread_level level : {WEFT_THREAD_SERIALIZED, WEFT_THREAD_FUNNELED}) {
+        Directory directory;
+        JobShape shape{GetParam(), level};
+        shape.trace = directory.path();
+        run(shape, some_of_everything);
+        EXPECT_EQ(directory.entries(), shape.threads.size());
+        int rank = 0, networks = 0;
+        for (int process = 0; process < int(shape.threads.size()); process++) {
+            Timeline timeline(directory.path() + "/trace." + std::to_string(process) + ".json");
+            ASSERT_EQ(timeline.processes.size(), 1u);
+            EXPECT_EQ(timeline.processes.begin()->second.find("process " + std::to_string(process) + " ("), 0u);
+            EXPECT_EQ(timeline.tracks.size(), size_t(shape.threads[size_t(process)]) + 1);
+            EXPECT_EQ(timeline.dropped, 0);
+            for (int thread = 0; thread < shape.threads[size_t(process)]; thread++, rank++) {
+                Track track = timeline.rank(rank);
+                EXPECT_EQ(track.count("weft_allreduce"), 6) << rank;
+                EXPECT_EQ(track.count("weft_bcast"), 1) << rank;
+                EXPECT_EQ(track.count("weft_barrier"), 2) << rank;
+                EXPECT_EQ(track.count("weft_sendrecv"), 1) << rank;
+                EXPECT_EQ(track.count("weft_isend"), 3) << rank;
+                EXPECT_EQ(track.count("weft_irecv"), 3) << rank;
+                EXPECT_EQ(track.count("weft_iallreduce"), 2) << rank;
+                EXPECT_EQ(track.count("weft_gather_init"), 3) << rank;
+                EXPECT_EQ(track.count("network"), track.count("threads in")) << rank;
+                EXPECT_EQ(track.count("network"), track.count("threads out")) << rank;
+                networks += int(track.count("network"));
+                for (const Span &span : track.spans) {
+                    bool part = span.name == "weft_iallreduce" || span.name == "weft_gather_init";
+                    EXPECT_EQ(span.overlaps, part || span.name == "weft_isend" || span.name == "weft_irecv")
+                        << span.name;
+                    bool reduces = part || span.name == "weft_allreduce";
+                    EXPECT_TRUE(!reduces || span.algorithm.find('/') != std::string::npos) << span.algorithm;
+                    EXPECT_TRUE(span.name != "weft_bcast" || span.bytes == 120000);
+                    EXPECT_TRUE(span.name != "weft_iallreduce" || span.bytes == 16);
+                    EXPECT_TRUE(span.name != "weft_irecv" || span.bytes == 400);
+                }
+            }
+            // What makes a team, and what the process called itself.
+            for (const auto &[where, track] : timeline.tracks)
+                if (track.name.find("process rank") == 0) {
+                    EXPECT_EQ(track.count("weft_allgather"), 1);
+                    EXPECT_EQ(track.count("weft_ibcast"), 1);
+                }
+        }
+        // Each allreduce has a part between processes that all ranks wait for.
+        EXPECT_TRUE(shape.threads.size() == 1 ? networks == 0 : networks >= 6 * shape.ranks()) << networks;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sim, Shapes,
+                         ::testing::Values(std::vector<int>{3}, std::vector<int>{2, 2}, std::vector<int>{1, 3, 2},
+                                           std::vector<int>{1, 1}));
+
+TEST(Trace, IsNothingWhenNobodyAsks) {
+    threads::Watchdog watchdog(280);
+    JobShape shape{{2, 2}};
+    SimWorlds worlds(shape);
+    worlds.run_processes([&](int, hier_world *world) {
+        weft_team *team = nullptr;
+        ASSERT_EQ(weft_team_create(world->process_comm, 2, &team), WEFT_SUCCESS);
+        worlds.run_team(team, some_of_everything);
+        EXPECT_EQ(weft_team_free(&team), WEFT_SUCCESS);
+        EXPECT_EQ(world->observation.process.events, 0u);
+        for (hier_observer *one = world->observation.observers; one; one = one->next)
+            EXPECT_TRUE(!one->events && !one->first);
+        EXPECT_EQ(hier_observation_write(world), WEFT_SUCCESS);
+    });
+}
+
+// Messages and collectives that fail are there too, and say so.
+TEST(Trace, HasWhatFailed) {
+    threads::Watchdog watchdog(280);
+    Directory directory;
+    JobShape shape{{2}};
+    shape.trace = directory.path();
+    run(shape, [](weft_comm *comm) {
+        int two[2] = {};
+        EXPECT_EQ(weft_rank(comm) ? weft_send(two, 2, WEFT_INT, 0, 0, comm)
+                                  : weft_recv(two, 1, WEFT_INT, 1, 0, comm, WEFT_STATUS_IGNORE),
+                  weft_rank(comm) ? WEFT_SUCCESS : WEFT_ERR_TRUNCATE);
+        EXPECT_EQ(weft_recv(two, 1, WEFT_INT, 5, 0, comm, WEFT_STATUS_IGNORE), WEFT_ERR_RANK); // not begun
+    });
+    Timeline timeline(directory.path() + "/trace.0.json");
+    EXPECT_EQ(timeline.rank(0).count("weft_recv"), 1);
+    EXPECT_EQ(timeline.rank(1).count("weft_send"), 1);
+}
+
+TEST(Trace, IsBounded) {
+    threads::Watchdog watchdog(280);
+    Directory directory;
+    JobShape shape{{1}};
+    shape.trace = directory.path();
+    SimWorlds worlds(shape);
+    worlds.run_processes([&](int, hier_world *world) {
+        hier_observer *observer = hier_observer_take(world, 0);
+        ASSERT_NE(observer, nullptr);
+        hier_event event{};
+        event.call = "weft_barrier";
+        for (size_t i = 0; i < HIER_TRACE_MOST + 3; i++)
+            if (hier_event *place = hier_trace_place(observer))
+                *place = event;
+        EXPECT_EQ(observer->events, HIER_TRACE_MOST);
+        EXPECT_EQ(observer->dropped, 3u);
+        hier_observer_give(world, observer);
+    });
+}
+
+TEST(Trace, SaysHowMuchWasDropped) {
+    threads::Watchdog watchdog(280);
+    Directory directory;
+    JobShape shape{{1}};
+    shape.trace = directory.path();
+    SimWorlds worlds(shape);
+    worlds.run_processes([&](int, hier_world *world) {
+        EXPECT_EQ(weft_barrier(world->process_comm), WEFT_SUCCESS);
+        world->observation.process.dropped = 4;
+        EXPECT_EQ(hier_observation_write(world), WEFT_SUCCESS);
+    });
+    EXPECT_EQ(Timeline(directory.path() + "/trace.0.json").dropped, 4);
+}
+
+TEST(Trace, NamesADirectoryThatCannotBe) {
+    Directory directory;
+    std::string file = directory.path() + "/file";
+    std::ofstream(file) << "x";
+    for (const std::string &bad : {file, directory.path() + "/no/such"})
+        for (bool traces : {false, true}) {
+            core_config config{};
+            strcpy(traces ? config.trace : config.counters, bad.c_str());
+            EXPECT_EQ(hier_observation_check(&config), WEFT_ERR_CONFIG);
+            std::string sentence = weft_last_error();
+            EXPECT_NE(sentence.find(traces ? "WEFT_TRACE" : "WEFT_COUNTERS"), std::string::npos) << sentence;
+            EXPECT_NE(sentence.find(bad), std::string::npos) << sentence;
+        }
+}
+
+namespace {
+int host_of(inter_bootstrap *, int process) {
+    return process > 0;
+}
+} // namespace
+
+// The clock of process 0's host is everybody's, and processes of one host go by the same.
+TEST(Trace, AlignsClocksBetweenHosts) {
+    threads::Watchdog watchdog(280);
+    JobShape shape{{1, 1, 1}};
+    SimWorlds worlds(shape);
+    int64_t ahead[3];
+    worlds.run_processes([&](int rank, hier_world *world) {
+        inter_bootstrap hosts{};
+        hosts.host = host_of;
+        world->bootstrap = &hosts;
+        EXPECT_EQ(hier_trace_align(world), WEFT_SUCCESS);
+        world->bootstrap = nullptr;
+        ahead[rank] = world->observation.ahead_ns;
+    });
+    EXPECT_EQ(ahead[0], 0);
+    EXPECT_EQ(ahead[1], ahead[2]);
+}

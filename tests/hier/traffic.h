@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What must cross between nodes and within them, as formulas of where the ranks are; and calls that do it.
+#ifndef TESTS_HIER_TRAFFIC_H
+#define TESTS_HIER_TRAFFIC_H
+
+#include <cstddef>
+#include <vector>
+extern "C" {
+#include <hier/select.h>
+#include <weft/weft.h>
+}
+
+namespace traffic {
+
+struct Nodes {
+    std::vector<int> threads; // of each
+    size_t count() const {
+        return threads.size();
+    }
+    int ranks() const;
+    int node_of(int rank) const;
+    hier_key key_of(inter_collective kind, size_t bytes) const; // of a block, or of a vector
+};
+
+inline constexpr inter_collective kinds[] = {INTER_BARRIER,
+                                             INTER_BCAST,
+                                             INTER_REDUCE,
+                                             INTER_ALLREDUCE,
+                                             INTER_GATHER,
+                                             INTER_SCATTER,
+                                             INTER_ALLGATHER,
+                                             INTER_ALLTOALL,
+                                             INTER_GATHERV,
+                                             INTER_SCATTERV,
+                                             INTER_ALLGATHERV,
+                                             INTER_ALLTOALLV,
+                                             INTER_REDUCE_SCATTER_BLOCK,
+                                             INTER_SCAN};
+
+enum class Form { Blocking, Nonblocking, Persistent };
+inline constexpr Form forms[] = {Form::Blocking, Form::Nonblocking, Form::Persistent};
+
+// One call of every rank, and one start, of `words` words of 8 bytes: a block, or a vector. With counts rank r has words + r.
+void perform(weft_comm *comm, inter_collective kind, size_t words, int root, Form form = Form::Blocking);
+
+// The bytes that must go from node to node in all: the least there can be, or (allreduce, reduce_scatter, scan) what the algorithm
+// of the process level says.
+size_t bytes_between(const Nodes &nodes, inter_collective kind, size_t words, int root,
+                     const inter_algorithm &algorithm);
+
+// The bytes that weft/counters.h says for the inside of all nodes.
+size_t bytes_inside(const Nodes &nodes, inter_collective kind, size_t words, int root);
+
+} // namespace traffic
+
+#endif

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A job whose operations are known: on a team of WEFT_THREADS threads a process, ten allreduces of 8 words, and a message of 100
+// bytes from each rank to the next. With "die" process 1 ends before weft_finalize.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+#include <weft/weft.h>
+
+static void must(int code) {
+    if (code == WEFT_SUCCESS)
+        return;
+    fprintf(stderr, "%s\n", weft_last_error());
+    _exit(9);
+}
+
+static void work(weft_team *team, int thread) {
+    weft_comm *comm;
+    double in[8] = {}, out[8];
+    char sent[100] = {}, received[100];
+    must(weft_team_enter(team, thread, &comm));
+    int rank = weft_rank(comm), size = weft_size(comm);
+    for (int i = 0; i < 10; i++)
+        must(weft_allreduce(in, out, 8, WEFT_DOUBLE, WEFT_SUM, comm));
+    must(weft_sendrecv(sent, 100, WEFT_BYTE, (rank + 1) % size, 0, received, 100, WEFT_BYTE, (rank + size - 1) % size,
+                       0, comm, WEFT_STATUS_IGNORE));
+    must(weft_team_leave(&comm));
+}
+
+int main(int argc, char **argv) {
+    weft_team *team;
+    must(weft_init(nullptr));
+    bool dies = argc > 1 && strcmp(argv[1], "die") == 0 && weft_rank(weft_process_comm()) == 1;
+    must(weft_team_create(weft_process_comm(), 0, &team));
+    std::vector<std::thread> others;
+    for (int thread = 1; thread < weft_team_threads(team); thread++)
+        others.emplace_back([=] { work(team, thread); });
+    work(team, 0);
+    for (std::thread &other : others)
+        other.join();
+    must(weft_team_free(&team));
+    if (dies)
+        _exit(3);
+    must(weft_finalize());
+    puts("done");
+}

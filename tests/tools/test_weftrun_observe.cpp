@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// weftrun --counters and --trace: what is printed and written for a job whose operations are known.
+#include "command.h"
+#include "timeline.h"
+
+#include <filesystem>
+#include <unistd.h>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool contains(const std::string &text, const std::string &part) {
+    return text.find(part) != std::string::npos;
+}
+
+// The numbers of a row of the table: operations, messages and bytes three times, seconds. Empty: there is no such row.
+std::vector<double> row_of(const std::string &table, const std::string &name) {
+    std::istringstream lines(table);
+    std::vector<double> numbers;
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream words(line);
+        std::string word;
+        if (words >> word && word == name)
+            for (double number; words >> number;)
+                numbers.push_back(number);
+    }
+    return numbers;
+}
+
+class Observe : public ::testing::Test {
+  protected:
+    Observe() {
+        char name[] = "/tmp/test-weftrun-observe-XXXXXX";
+        directory_ = mkdtemp(name) ? name : "";
+    }
+    ~Observe() override {
+        fs::remove_all(directory_);
+    }
+    std::string path(const std::string &name) const {
+        return directory_ + "/" + name;
+    }
+    size_t entries() const {
+        return size_t(std::distance(fs::directory_iterator(directory_), fs::directory_iterator()));
+    }
+
+  private:
+    std::string directory_;
+};
+
+using Numbers = std::vector<double>;
+
+} // namespace
+
+TEST_F(Observe, CountersAreATableOfTheJob) {
+    Result result = run({"-n", "2", "-t", "2", "--counters", PROGRAM});
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_EQ(result.out, "done\ndone\n");
+    EXPECT_TRUE(contains(result.err, "the sums of 2 of 2 processes")) << result.err;
+    Numbers messages = row_of(result.err, "messages"), allreduce = row_of(result.err, "allreduce");
+    ASSERT_EQ(messages.size(), 8u) << result.err;
+    messages.pop_back(); // the time
+    EXPECT_EQ(messages, (Numbers{4, 2, 200, 2, 200, 0, 0})) << result.err;
+    ASSERT_EQ(allreduce.size(), 8u) << result.err;
+    EXPECT_EQ(allreduce[0], 42) << result.err; // and the one of either process that makes the team
+    EXPECT_EQ(allreduce[1], 10 * 2 * 2);       // operands and results of a thread in either process
+    EXPECT_EQ(allreduce[2], 10 * 2 * 2 * 64);
+    EXPECT_EQ(allreduce[3], 10 * 2 + 2);
+    EXPECT_EQ(allreduce[5], 0);
+    EXPECT_TRUE(row_of(result.err, "scan").empty()) << result.err;
+}
+
+TEST_F(Observe, NothingIsPrintedUnlessAsked) {
+    Result result = run({"-n", "2", "-t", "2", "-x", "WEFT_COUNTERS=" + path("counters"), PROGRAM});
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_EQ(result.err, "");
+    for (const char *rank : {"0", "1"}) {
+        std::ifstream file(path(std::string("counters/counters.") + rank));
+        std::stringstream text;
+        text << file.rdbuf();
+        EXPECT_TRUE(contains(text.str(), "\nmessages 2 1 100 1 100 0 0 ")) << text.str();
+    }
+}
+
+TEST_F(Observe, TraceIsOneFileOfAllRanks) {
+    std::ofstream(path("all.json")) << "of a run before";
+    Result result = run({"-n", "2", "-t", "2", "--trace", path("all.json"), PROGRAM});
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_EQ(result.err, "");
+    EXPECT_EQ(entries(), 1u);
+    Timeline timeline(path("all.json"));
+    EXPECT_EQ(timeline.processes.size(), 2u);
+    EXPECT_EQ(timeline.tracks.size(), 6u); // of four ranks, and of the two processes' own
+    for (int rank = 0; rank < 4; rank++) {
+        EXPECT_EQ(timeline.rank(rank).count("weft_allreduce"), 10) << rank;
+        EXPECT_EQ(timeline.rank(rank).count("network"), 10) << rank;
+        EXPECT_EQ(timeline.rank(rank).count("weft_sendrecv"), 1) << rank;
+    }
+}
+
+TEST_F(Observe, ARunThatFailsLeavesNoHalfTimeline) {
+    Result result =
+        run({"-n", "2", "-t", "2", "--timeout", "50", "--counters", "--trace", path("all.json"), PROGRAM, "die"});
+    EXPECT_EQ(result.status, 3) << result.err;
+    EXPECT_EQ(entries(), 0u);
+    EXPECT_TRUE(contains(result.err, "--trace: 0 of 2 processes")) << result.err;
+    EXPECT_TRUE(contains(result.err, "--counters: no process")) << result.err;
+}
+
+TEST_F(Observe, ProgramsThatKnowNothingOfWeftHaveNone) {
+    std::ofstream(path("all.json")) << "of a run before";
+    Result result = run({"-n", "2", "--counters", "--trace", path("all.json"), "true"});
+    EXPECT_EQ(result.status, 0) << result.err;
+    std::string text;
+    std::getline(std::ifstream(path("all.json")), text);
+    EXPECT_EQ(text, "of a run before");
+    EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(Observe, AFileThatCannotBeWrittenIsNamedFirst) {
+    Result result = run({"--trace", path("no/such.json"), "echo", "started"});
+    EXPECT_EQ(result.status, 1);
+    EXPECT_EQ(result.out, "");
+    EXPECT_TRUE(contains(result.err, path("no/such.json"))) << result.err;
+    EXPECT_EQ(run({"--trace", "", "true"}).status, 2);
+    EXPECT_EQ(run({"--trace"}).status, 2);
+    Result directory = run({"--trace", path("."), PROGRAM});
+    EXPECT_EQ(directory.status, 1);
+    EXPECT_TRUE(contains(directory.err, "cannot be written")) << directory.err;
+}

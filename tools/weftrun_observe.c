@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * --counters and --trace: the ranks write what they counted and traced into the session directory (WEFT_COUNTERS, WEFT_TRACE);
+ * when they have ended it is added up, and joined. What ranks that were killed did not write is not there.
+ */
+#include "weftrun.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A line of counters.RANK (src/hier/observer.c): name, operations, messages and bytes three times, nanoseconds. */
+enum { VALUES = 8, MAX_ROWS = 64, NAME_BYTES = 32 };
+
+struct row {
+    char name[NAME_BYTES];
+    uint64_t values[VALUES];
+};
+
+struct table {
+    int processes, count;
+    struct row rows[MAX_ROWS];
+};
+
+static bool can_write_beside(const char *path) {
+    char directory[4096];
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return access(".", W_OK | X_OK) == 0;
+    snprintf(directory, sizeof(directory), "%.*s", slash == path ? 1 : (int)(slash - path), path);
+    return access(directory, W_OK | X_OK) == 0;
+}
+
+bool weftrun_observe_open(const weftrun_options *options, const char *session) {
+    char directory[300];
+    if (!options->counters && !options->trace)
+        return true;
+    if (options->trace && !can_write_beside(options->trace)) {
+        weftrun_say("--trace: '%s' cannot be written: %s", options->trace, strerror(errno));
+        return false;
+    }
+    snprintf(directory, sizeof(directory), "%s/observed", session);
+    bool good = mkdir(directory, 0700) == 0;
+    good = good && (!options->counters || setenv("WEFT_COUNTERS", directory, 1) == 0);
+    good = good && (!options->trace || setenv("WEFT_TRACE", directory, 1) == 0);
+    if (!good)
+        weftrun_say("cannot make %s: %s", directory, strerror(errno));
+    return good;
+}
+
+static FILE *open_part(const char *session, const char *kind, int rank, const char *ending) {
+    char path[400];
+    snprintf(path, sizeof(path), "%s/observed/%s.%d%s", session, kind, rank, ending);
+    return fopen(path, "re");
+}
+
+static void add_line(struct table *table, const char *line) {
+    struct row read = {0};
+    uint64_t *v = read.values;
+    if (sscanf(line,
+               "%31s %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+               read.name, &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7]) != 1 + VALUES)
+        return;
+    int i = 0;
+    while (i < table->count && strcmp(table->rows[i].name, read.name) != 0)
+        i++;
+    if (i == MAX_ROWS)
+        return;
+    if (i == table->count) {
+        table->count++;
+        memcpy(table->rows[i].name, read.name, sizeof(read.name));
+    }
+    for (int value = 0; value < VALUES; value++)
+        table->rows[i].values[value] += v[value];
+}
+
+static void add_process(struct table *table, FILE *file) {
+    char line[512];
+    while (fgets(line, sizeof(line), file))
+        add_line(table, line);
+    fclose(file);
+    table->processes++;
+}
+
+static void print_row(FILE *out, const struct row *row) {
+    fprintf(out, "%-21s %10" PRIu64, row->name, row->values[0]);
+    for (int pair = 1; pair < VALUES - 1; pair += 2)
+        fprintf(out, " %10" PRIu64 " %13" PRIu64, row->values[pair], row->values[pair + 1]);
+    fprintf(out, " %10.3f\n", (double)row->values[VALUES - 1] * 1e-9);
+}
+
+/* In one write, like all that weftrun says. Rows of which nothing happened are left out. */
+static void print_table(const struct table *table, int processes) {
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out)
+        return;
+    fprintf(out, "weftrun: counters, the sums of %d of %d processes\n", table->processes, processes);
+    fprintf(out, "%-21s %10s %24s %24s %24s %10s\n", "", "", "inside the node", "between nodes of a host",
+            "between hosts", "waited");
+    fprintf(out, "%-21s %10s", "", "operations");
+    for (int pair = 0; pair < 3; pair++)
+        fprintf(out, " %10s %13s", "messages", "bytes");
+    fprintf(out, " %10s\n", "seconds");
+    for (int i = 0; i < table->count; i++)
+        for (int value = 0; value < VALUES; value++)
+            if (table->rows[i].values[value]) {
+                print_row(out, &table->rows[i]);
+                break;
+            }
+    if (fclose(out) == 0) {
+        ssize_t written = write(STDERR_FILENO, text, bytes);
+        (void)written; /* there is nowhere else to say it */
+    }
+    free(text);
+}
+
+static void report_counters(const weftrun_options *options, const char *session) {
+    struct table table = {0};
+    for (int rank = 0; rank < options->processes; rank++) {
+        FILE *file = open_part(session, "counters", rank, "");
+        if (file)
+            add_process(&table, file);
+    }
+    if (table.processes)
+        print_table(&table, options->processes);
+    else
+        weftrun_say("--counters: no process came to the end of weft_finalize, so there are none");
+}
+
+/* The events of a part, a line each, between its first line and its last (src/hier/trace_file.c). */
+static void join(FILE *to, FILE *part, bool *any) {
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t length = getline(&line, &room, part);
+    while (length > 0 && (length = getline(&line, &room, part)) > 0 && line[0] == '{') {
+        while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == ','))
+            line[--length] = 0;
+        fprintf(to, "%s%s", *any ? ",\n" : "", line);
+        *any = true;
+    }
+    free(line);
+    fclose(part);
+}
+
+static bool join_traces(const weftrun_options *options, const char *session) {
+    char path[4096];
+    int parts = 0;
+    bool any = false;
+    if (snprintf(path, sizeof(path), "%s.part", options->trace) >= (int)sizeof(path))
+        return errno = ENAMETOOLONG, false;
+    FILE *to = fopen(path, "we");
+    if (!to)
+        return false;
+    fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n", to);
+    for (int rank = 0; rank < options->processes; rank++) {
+        FILE *part = open_part(session, "trace", rank, ".json");
+        if (part)
+            join(to, part, &any);
+        parts += part != NULL;
+    }
+    fputs("\n]}\n", to);
+    bool good = !ferror(to);
+    good = fclose(to) == 0 && good;
+    if (good && parts)
+        good = rename(path, options->trace) == 0;
+    if (!good || !parts) {
+        int reason = errno;
+        unlink(path);
+        errno = reason;
+    }
+    if (good && parts < options->processes)
+        weftrun_say("--trace: %d of %d processes came to the end of weft_finalize%s", parts, options->processes,
+                    parts ? ", the others are not in it" : ", so there is none");
+    return good;
+}
+
+bool weftrun_observe_report(const weftrun_options *options, const char *session) {
+    if (options->counters)
+        report_counters(options, session);
+    if (!options->trace || join_traces(options, session))
+        return true;
+    weftrun_say("--trace: '%s' cannot be written: %s", options->trace, strerror(errno));
+    return false;
+}
