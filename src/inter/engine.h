@@ -70,6 +70,7 @@ struct inter_execution {
     const weft_op *op;
     inter_engine *engine;
     inter_transport *transport; /* the engine's own or its lines */
+    const int *processes;       /* the binding's */
     uint64_t tag;               /* context, kind and sequence, in their places */
     size_t next;                /* the first step of the strands that have not begun */
     unsigned busy_lanes;        /* a bit each */
@@ -95,6 +96,8 @@ typedef struct inter_binding {
     void *recv;
     const weft_datatype *type;
     const weft_op *op;
+    const int *
+        processes; /* by rank of the view: its rank in the transport, or NULL where they are the same; stays until it is done */
     bool by_lines; /* in every process: nobody sleeps while it waits; use the engine's lines, if it has any */
 } inter_binding;
 
