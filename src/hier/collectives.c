@@ -2,6 +2,7 @@
 /* The public collectives, each in its three forms: check, then the composition for thread ranks or the schedule for process
  * ranks. */
 #include <core/error.h>
+#include <hier/order.h>
 #include <hier/request.h>
 #include <hier/staging.h>
 
@@ -37,6 +38,10 @@ static int unsupported(const weft_comm *comm, const char *call) {
                       comm->rank, call);
 }
 
+int hier_thread_run(weft_comm *comm, const hier_arguments *arguments) {
+    return thread_collectives[arguments->collective](comm, arguments);
+}
+
 static int check(const weft_comm *comm, hier_arguments *arguments) {
     int code = hier_check_comm(comm, arguments->call);
     return code || arguments->collective == INTER_BARRIER ? code : hier_check_arguments(comm, arguments);
@@ -50,7 +55,9 @@ static int block(weft_comm *comm, hier_arguments *arguments) {
         return hier_process_collective(comm, arguments);
     /* Nothing to move: the ranks still meet, lest one that calls something else waits for ever. */
     bool empty = !arguments->bytes && !inter_is(arguments->collective, COUNTED);
-    hier_collective *run = thread_collectives[empty ? INTER_BARRIER : arguments->collective];
+    hier_collective *run = comm->inner ? hier_ordered : thread_collectives[arguments->collective];
+    if (empty)
+        run = hier_thread_barrier;
     return arguments->strided ? hier_thread_staged(comm, arguments, run) : run(comm, arguments);
 }
 

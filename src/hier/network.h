@@ -18,7 +18,10 @@ _Static_assert(HIER_LEFT < INTRA_PHASES, "flags can tell all phases apart");
 
 typedef struct hier_call hier_call;
 
-/** Fills in what the process brings and starts its schedule with hier_start(); under the funnel, all that is needed is there. */
+/**
+ * Fills in what the process brings and starts its schedule with hier_start(); under the funnel, all that is needed is there.
+ * After hier_start() it touches nothing of the call, which may be over: under FUNNELED the leader may do this for others.
+ */
 typedef int hier_start_function(hier_call *call);
 
 struct hier_call {
@@ -31,8 +34,10 @@ struct hier_call {
     hier_start_function *start; /* NULL: no network part */
     int need_thread;            /* a thread number, HIER_NEED_ALL or HIER_NEED_NONE … */
     unsigned need_phase;        /* … has posted this */
-    unsigned looks;             /* how often this thread thought of driving */
-    int error;                  /* the first one that this thread noticed */
+    bool entrusted;             /* the leader, which takes no part, is to start it: by the errand */
+    hier_errand errand;
+    unsigned looks; /* how often this thread thought of driving */
+    int error;      /* the first one that this thread noticed */
 };
 
 #define HIER_NEED_ALL  (-1)
@@ -68,7 +73,7 @@ static inline size_t hier_first_rank(const hier_call *call) {
     return call->comm->layout->offsets[call->comm->node];
 }
 
-/** The idle function of collectives within a process: moves the messages of an agent (the argument) on. */
+/** The idle function of collectives within a process: moves on the messages of the thread behind a handle (the argument). */
 enum core_idle hier_look_after_mail(void *argument, bool tired);
 
 /** Notes that `thread` is in another call: sets the call's error, writes the sentence. Returns false. */
@@ -109,7 +114,7 @@ static inline void hier_begin(hier_call *call, weft_comm *comm, const hier_argum
     call->root_thread = arguments->root - (int)layout->offsets[call->root_node];
     if (comm->talks) { /* others may need this thread's part in a message before they come to the collective */
         call->meeting.idle = hier_look_after_mail;
-        call->meeting.idle_argument = comm->agent;
+        call->meeting.idle_argument = comm;
     }
 }
 

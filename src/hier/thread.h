@@ -16,6 +16,9 @@ hier_collective hier_thread_barrier, hier_thread_bcast, hier_thread_reduce, hier
     hier_thread_gatherv, hier_thread_scatter, hier_thread_scatterv, hier_thread_allgather, hier_thread_allgatherv,
     hier_thread_alltoall, hier_thread_alltoallv, hier_thread_scan, hier_thread_reduce_scatter;
 
+/** That of a kind. Of a communicator whose ranks are their places. */
+int hier_thread_run(weft_comm *comm, const hier_arguments *arguments);
+
 /** The collectives of a process communicator. */
 hier_collective hier_process_collective;
 

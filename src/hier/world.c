@@ -57,6 +57,7 @@ static int make_process_comm(hier_world *world, int rank, int size) {
     comm->size = size;
     comm->mailbox = &world->mailbox;
     comm->channel = &world->channel;
+    world->mailbox.by_lock = true;
     return hier_mailbox_init(&world->channel, &world->mailbox, rank, 1, (core_waiting){0});
 }
 
@@ -94,13 +95,13 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
     made->transport = transport;
     made->engine.transport = transport;
     made->init_thread = pthread_self();
-    made->contexts[0] = 1; /* the process communicator's */
     made->channel.world = made;
     made->channel.transport = transport;
     made->channel.each = 1;
     made->channel.locks = config->thread_level != WEFT_THREAD_FUNNELED;
     hier_channel_open(&made->channel, 0, &made->mailbox, 1);
-    pthread_mutex_init(&made->contexts_lock, NULL);
+    hier_contexts_init(&made->contexts);
+    pthread_mutex_init(&made->channels_lock, NULL);
     bool crowded = false;
     int code = hier_selector_init(&made->selector, config->algorithm);
     if (!code)
@@ -164,6 +165,7 @@ int hier_world_use_lines(hier_world *world, inter_lines *lines) {
 }
 
 void hier_world_destroy(hier_world *world) {
+    hier_run_errands(world);
     if (world->process_comm) {
         intra_mailbox_free(&world->mailbox);
         hier_messages_free(world->process_comm);
@@ -181,7 +183,8 @@ void hier_world_destroy(hier_world *world) {
         hier_requests_free(world->process_comm);
         hier_comm_give(world->process_comm);
     }
-    pthread_mutex_destroy(&world->contexts_lock);
+    hier_contexts_destroy(&world->contexts);
+    pthread_mutex_destroy(&world->channels_lock);
     free(world->node_offsets);
     free(world->carrier.failed);
     free(world);
