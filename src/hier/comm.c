@@ -64,7 +64,8 @@ static void part_from_team(weft_team *team) {
     if (atomic_fetch_sub_explicit(&team->handles, 1, memory_order_acq_rel) > 1)
         return;
     team->dissolve.run = dissolve;
-    if (hier_may_drive(team->world))
+    if (team->context == HIER_NO_CONTEXT ||
+        hier_may_drive(team->world)) /* the network knows nothing of it, or may be told */
         dissolve(&team->dissolve);
     else
         hier_send_errand(team->world, &team->dissolve);

@@ -66,7 +66,8 @@ struct weft_comm {
     intra_member *member; /* of a thread communicator, as are the next */
     hier_agent *agent;
     weft_comm *next_of_agent;
-    bool talks; /* who waits looks after messages */
+    bool talks; /* its thread, or it, has used messages: who waits looks after them … */
+    bool minds; /* … or, in collectives within a process, after messages or the network */
     uint32_t context;
     unsigned context_steps; /* of agreements with it as the parent: contexts.c */
     /* Of one that was split or duplicated: */

@@ -30,7 +30,8 @@ int hier_agent_join(weft_comm *comm) {
     }
     comm->agent = self;
     comm->next_of_agent = self->comms;
-    comm->talks = self->talks || (comm->layout->nodes == 1 && hier_comm_serves(comm));
+    comm->talks = self->talks;
+    comm->minds = comm->talks || (comm->layout->nodes == 1 && hier_comm_serves(comm));
     self->comms = comm;
     /* Release: pairs with intra_mail_ring. */
     atomic_store_explicit(&comm->mailbox->bell, &self->bell, memory_order_release);

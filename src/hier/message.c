@@ -46,7 +46,7 @@ static void begin_looking(weft_comm *comm) {
         return;
     comm->agent->talks = true;
     for (weft_comm *other = comm->agent->comms; other; other = other->next_of_agent)
-        other->talks = true;
+        other->talks = other->minds = true;
 }
 
 /* The first message of a thread, or of a process communicator. */

@@ -112,7 +112,7 @@ static inline void hier_begin(hier_call *call, weft_comm *comm, const hier_argum
         call->root_node = hier_layout_node(layout, arguments->root);
     }
     call->root_thread = arguments->root - (int)layout->offsets[call->root_node];
-    if (comm->talks) { /* others may need this thread's part in a message before they come to the collective */
+    if (comm->minds) { /* others may need this thread's part in a message before they come to the collective */
         call->meeting.idle = hier_look_after_mail;
         call->meeting.idle_argument = comm;
     }

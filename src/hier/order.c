@@ -49,6 +49,7 @@ static bool blocks_make(const weft_comm *comm, const given *from, blocks *made) 
 static int run_inner(const weft_comm *comm, const hier_arguments *arguments) {
     char sentence[256];
     comm->inner->talks = comm->talks;
+    comm->inner->minds = comm->minds;
     int code = hier_thread_run(comm->inner, arguments);
     if (!code)
         return WEFT_SUCCESS;
