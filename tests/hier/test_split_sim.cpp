@@ -343,6 +343,66 @@ TEST(ManyCommunicators, AreMadeByThreadsAtTheSameTime) {
     }
 }
 
+// Under FUNNELED the leader drives for a group that it is not in while it waits on a communicator within its process: in a collective,
+// and for a message.
+TEST(Funneled, LeadersServeOthersFromWithinTheirProcess) {
+    threads::Watchdog watchdog(280);
+    for (weft_wait_policy policy : {WEFT_WAIT_AUTO, WEFT_WAIT_BLOCK}) {
+        JobShape shape{{3, 3}, WEFT_THREAD_FUNNELED, policy};
+        Shared shared;
+        std::atomic<int> done[2][2] = {{{0}, {0}}, {{0}, {0}}}; // by round and process
+        SimWorlds(shape).run([&](weft_comm *world) {
+            int thread = weft_thread(world), node = weft_node(world);
+            weft_comm *comm = nullptr;
+            ASSERT_EQ(weft_comm_split(world, thread == 2 ? 9 : node, 0, &comm), WEFT_SUCCESS) << weft_last_error();
+            for (int round = 0; round < 2; round++) {
+                if (thread == 2) {
+                    Caller caller(comm, shared.of(9));
+                    for (const Call &call : mixture(2, policy == WEFT_WAIT_BLOCK ? 10 : 60, uint64_t(round) + 21))
+                        caller.perform(call);
+                    done[round][node] = 1;
+                } else {
+                    while (thread == 1 && !done[round][node])
+                        std::this_thread::yield();
+                    int got = 0;
+                    if (round == 0)
+                        EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS);
+                    else if (thread == 1)
+                        EXPECT_EQ(weft_send(&node, 1, WEFT_INT, 0, 1, comm), WEFT_SUCCESS);
+                    else
+                        EXPECT_EQ(weft_recv(&got, 1, WEFT_INT, 1, 1, comm, WEFT_STATUS_IGNORE), WEFT_SUCCESS);
+                }
+                EXPECT_EQ(weft_barrier(world), WEFT_SUCCESS);
+            }
+            EXPECT_EQ(weft_comm_free(&comm), WEFT_SUCCESS);
+        });
+        ASSERT_FALSE(HasFailure());
+    }
+}
+
+// Threads of such a group that are in different calls all learn it, and nobody waits for what cannot be started any more.
+TEST(Funneled, MismatchesWithoutTheLeaderEnd) {
+    threads::Watchdog watchdog(280);
+    JobShape shape{{3, 3}, WEFT_THREAD_FUNNELED};
+    SimWorlds(shape).run([&](weft_comm *world) {
+        int thread = weft_thread(world);
+        weft_comm *comm = nullptr;
+        ASSERT_EQ(weft_comm_split(world, thread - 1, -weft_rank(world), &comm), WEFT_SUCCESS) << weft_last_error();
+        ASSERT_EQ(comm == nullptr, thread == 0);
+        if (comm) {
+            EXPECT_EQ(weft_comm_free(&comm), WEFT_SUCCESS);
+        }
+        ASSERT_EQ(weft_comm_split(world, thread ? 1 : WEFT_COLOR_UNDEFINED, 0, &comm), WEFT_SUCCESS);
+        if (comm) {
+            int one = 1, sum = 0;
+            int code = thread == 1 ? weft_allreduce(&one, &sum, 1, WEFT_INT, WEFT_SUM, comm) : weft_barrier(comm);
+            EXPECT_EQ(code, WEFT_ERR_MISMATCH) << weft_last_error();
+            EXPECT_EQ(weft_comm_free(&comm), WEFT_SUCCESS) << weft_last_error();
+        }
+        EXPECT_EQ(weft_barrier(world), WEFT_SUCCESS);
+    });
+}
+
 // A process communicator that was split has teams of its own, messages, and requests that are completed beside others.
 TEST(ProcessCommunicators, ThatWereSplitCanDoWhatTheirParentCan) {
     threads::Watchdog watchdog(280);
