@@ -64,6 +64,7 @@ std::vector<int> group_of(const Threads &threads, const Split &split, int color)
         }
     std::sort(keyed.begin(), keyed.end());
     std::vector<int> group;
+    group.reserve(keyed.size());
     for (auto &entry : keyed)
         group.push_back(entry.second);
     return group;
