@@ -3,10 +3,11 @@
  * ranks. */
 #include <core/error.h>
 #include <hier/order.h>
+#include <hier/part.h>
 #include <hier/request.h>
 #include <hier/staging.h>
 
-static hier_collective *const thread_collectives[INTER_COLLECTIVES] = {
+hier_collective *const hier_thread_collectives[INTER_COLLECTIVES] = {
     [INTER_BARRIER] = hier_thread_barrier,
     [INTER_BCAST] = hier_thread_bcast,
     [INTER_REDUCE] = hier_thread_reduce,
@@ -26,25 +27,15 @@ static hier_collective *const thread_collectives[INTER_COLLECTIVES] = {
     [INTER_REDUCE_SCATTER_BLOCK] = hier_thread_reduce_scatter,
 };
 
-/* Those with a count for each rank: a rank does not know whether there is nothing to move. */
-#define COUNTED                                                                                                        \
-    (INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV) | INTER_BIT(INTER_ALLGATHERV) | INTER_BIT(INTER_ALLTOALLV) | \
-     INTER_BIT(INTER_ALLTOALLW))
-
-static int unsupported(const weft_comm *comm, const char *call) {
-    return core_error(WEFT_ERR_UNSUPPORTED,
-                      "rank %d: %s is there for process communicators only (weft/collectives.h says what thread "
-                      "communicators have)",
-                      comm->rank, call);
-}
-
-int hier_thread_run(weft_comm *comm, const hier_arguments *arguments) {
-    return thread_collectives[arguments->collective](comm, arguments);
-}
-
 static int check(const weft_comm *comm, hier_arguments *arguments) {
     int code = hier_check_comm(comm, arguments->call);
     return code || arguments->collective == INTER_BARRIER ? code : hier_check_arguments(comm, arguments);
+}
+
+/* On data that lie in one run. */
+static int run(weft_comm *comm, const hier_arguments *arguments) {
+    bool ordered = comm->inner && hier_thread_collective(arguments) != hier_thread_barrier;
+    return ordered ? hier_ordered(comm, arguments) : hier_thread_run(comm, arguments);
 }
 
 static int block(weft_comm *comm, hier_arguments *arguments) {
@@ -53,11 +44,6 @@ static int block(weft_comm *comm, hier_arguments *arguments) {
         return code;
     if (!comm->team)
         return hier_process_collective(comm, arguments);
-    /* Nothing to move: the ranks still meet, lest one that calls something else waits for ever. */
-    bool empty = !arguments->bytes && !inter_is(arguments->collective, COUNTED);
-    hier_collective *run = comm->inner ? hier_ordered : thread_collectives[arguments->collective];
-    if (empty)
-        run = hier_thread_barrier;
     return arguments->strided ? hier_thread_staged(comm, arguments, run) : run(comm, arguments);
 }
 
@@ -67,9 +53,9 @@ static int begin(weft_comm *comm, hier_arguments *arguments, bool persistent, we
         return code;
     if (!request)
         return core_error(WEFT_ERR_ARG, "rank %d: %s: request is NULL", comm->rank, arguments->call);
-    if (comm->team)
-        return unsupported(comm, arguments->call);
-    return hier_request_make(comm, arguments, persistent, request);
+    if (!comm->team)
+        return hier_request_make(comm, arguments, persistent, request);
+    return hier_part_make(comm, arguments, persistent, request);
 }
 
 /* A list of parameters without its parentheses; it ends with a comma. */

@@ -3,6 +3,7 @@
 #include <core/error.h>
 #include <hier/arguments.h>
 #include <hier/drive.h>
+#include <hier/part.h>
 #include <hier/request.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -75,6 +76,7 @@ static void free_thread(weft_comm *comm) {
     weft_team *team = comm->team;
     hier_agent_part(comm);
     hier_messages_free(comm);
+    hier_parts_free(comm);
     if (comm->inner)
         hier_comm_give(comm->inner);
     hier_comm_give(comm);

@@ -6,9 +6,11 @@
 #define HIER_COMM_H
 
 #include <core/pool.h>
+#include <hier/activity.h>
 #include <hier/world.h>
 #include <intra/mailbox.h>
 #include <intra/meeting.h>
+#include <intra/tree.h>
 
 #define HIER_COMM_MAGIC 0x7774434du
 #define HIER_TEAM_MAGIC 0x7774544du
@@ -24,6 +26,21 @@ typedef struct hier_slot {
     int error; /* of the network part; written before the release, read after it */
 } hier_slot;
 
+/* With two of them a start mostly need not look whether all have completed the one before. */
+#define HIER_RING_SLOTS 2
+
+/**
+ * Of a persistent collective of a thread communicator: where the threads of this process meet. Made by the first of them that
+ * comes, freed when all have freed their requests.
+ */
+typedef struct hier_ring {
+    struct hier_ring *next; /* of the team */
+    uint64_t number;        /* of the persistent collective on its team */
+    int left;               /* threads that have freed theirs */
+    intra_team *intra;
+    hier_slot slots[HIER_RING_SLOTS];
+} hier_ring;
+
 struct weft_team {
     core_pooled pooled; /* HIER_TEAM_MAGIC */
     hier_world *world;
@@ -32,12 +49,16 @@ struct weft_team {
     int node;
     hier_layout layout;
     intra_team *intra;
+    intra_tree tree;
     hier_slot *slots;
     intra_mailbox *mailboxes; /* by thread */
     _Atomic bool *taken;      /* by thread: its number is in use */
     /* Of what a communicator that was split or duplicated is in a process: */
     _Atomic int handles;          /* that its threads have not freed */
     hier_errand let_in, dissolve; /* under FUNNELED, of those that no leader is in */
+    weft_team *next_in_roster;
+    hier_ring *rings;           /* of persistent collectives … */
+    pthread_mutex_t rings_lock; /* … under this */
 };
 
 /** A thread that has entered teams: what it sleeps on, and its handles. Its own, but for the bell. */
@@ -45,8 +66,11 @@ typedef struct hier_agent {
     core_pooled pooled;
     intra_bell bell;
     struct weft_comm *comms;
-    unsigned looks; /* at its own channel */
-    bool talks;     /* it has used messages: all of its handles look after them */
+    unsigned looks;       /* at its own channel */
+    bool talks;           /* it has used messages: all of its handles look after them */
+    size_t parts;         /* in collectives, that it has under way beside its calls (part.h) */
+    uint64_t completions; /* of parts, so far */
+    hier_activity activity;
 } hier_agent;
 
 /** Memory for buffered sends, and those that are in it, in the order of their places. */
@@ -66,8 +90,9 @@ struct weft_comm {
     intra_member *member; /* of a thread communicator, as are the next */
     hier_agent *agent;
     weft_comm *next_of_agent;
-    bool talks; /* its thread, or it, has used messages: who waits looks after them … */
-    bool minds; /* … or, in collectives within a process, after messages or the network */
+    bool talks;     /* its thread, or it, has used messages: who waits looks after them … */
+    bool minds;     /* … or, in collectives within a process, after messages or the network */
+    unsigned looks; /* of the present wait of a blocking collective, as far as they are counted (waits.h) */
     uint32_t context;
     unsigned context_steps; /* of agreements with it as the parent: contexts.c */
     /* Of one that was split or duplicated: */
@@ -82,12 +107,15 @@ struct weft_comm {
     weft_request *sent;          /* stands for sends that are done; NULL until there is one */
     size_t requests;             /* of messages, that a user has handles on, persistent ones included */
     hier_buffer buffer;
+    weft_request *free_requests; /* of collectives */
+    /* Parts of a thread communicator: */
+    weft_request *running;               /* in no order; persistent ones that wait for their slot, too */
+    weft_request *queued, **queued_last; /* the others that do, in the order of their calls */
     /* Of a process communicator: */
     uint64_t sequence, persistent_sequence; /* its collectives so far */
-    weft_request *free_requests;
-    size_t operations;        /* collectives that a user has handles on; under the funnel */
-    struct hier_derived *own; /* of one that was split: what layout and mailbox are part of */
-    weft_comm *next_of_world; /* of those that were split */
+    size_t operations;                      /* collectives that a user has handles on; under the funnel */
+    struct hier_derived *own;               /* of one that was split: what layout and mailbox are part of */
+    weft_comm *next_of_world;               /* of those that were split */
 };
 
 /** What a process communicator that was split has of its own. */
@@ -108,9 +136,25 @@ weft_comm *hier_comm_take(void);
 /** Gives a handle back; false when it was given back before. */
 bool hier_comm_give(weft_comm *comm);
 
+/** The handle that collectives run on. */
+static inline weft_comm *hier_comm_inner(const weft_comm *comm) {
+    if (!comm->inner)
+        return (weft_comm *)(uintptr_t)comm;
+    comm->inner->talks = comm->talks;
+    comm->inner->minds = comm->minds;
+    return comm->inner;
+}
+
 /** May a thread that waits on the communicator have to drive what others wait for, though it is within its process? */
 static inline bool hier_comm_serves(const weft_comm *comm) {
     return comm->world->transport && hier_is_funneled(comm->world) && hier_is_leader(comm->world);
+}
+
+/** A blocking collective is over: it waits for nothing any more (waits.h). */
+void hier_comm_waits_no_more(weft_comm *comm) __attribute__((cold));
+static inline void hier_comm_goes_on(weft_comm *comm) {
+    if (comm->looks)
+        hier_comm_waits_no_more(comm);
 }
 
 static inline bool hier_comm_valid(const weft_comm *comm) {

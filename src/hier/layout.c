@@ -12,7 +12,11 @@ bool hier_layout_make(hier_layout *layout, hier_layout_parts *parts, int nodes, 
     parts->processes = (int *)(memory + words);
     parts->places = parts->processes + nodes;
     parts->ranks = parts->places + ranks;
-    *layout = (hier_layout){nodes, parts->offsets, parts->processes, parts->places, parts->ranks};
+    *layout = (hier_layout){.nodes = nodes,
+                            .offsets = parts->offsets,
+                            .processes = parts->processes,
+                            .places = parts->places,
+                            .ranks = parts->ranks};
     return true;
 }
 

@@ -2,7 +2,7 @@
 /* Messages: checked, started to a thread of the process or to another process, and known to be over. */
 #include <core/error.h>
 #include <hier/arguments.h>
-#include <hier/message.h>
+#include <hier/waits.h>
 #include <hier/wire.h>
 #include <stdlib.h>
 
@@ -78,7 +78,8 @@ int hier_message_check(hier_envelope *envelope, bool receives) {
 }
 
 /* To a rank of another process. */
-static int send_away(hier_message *message, const hier_envelope *envelope, int node, int thread) {
+static int send_away(hier_message *message, int node, int thread) {
+    const hier_envelope *envelope = &message->envelope;
     weft_comm *comm = envelope->comm;
     hier_letter *letter = &message->letter;
     letter->kind = HIER_LETTER_SEND;
@@ -104,7 +105,8 @@ static int send_away(hier_message *message, const hier_envelope *envelope, int n
     return WEFT_SUCCESS;
 }
 
-int hier_message_send(hier_message *message, const hier_envelope *envelope) {
+int hier_message_send(hier_message *message) {
+    const hier_envelope *envelope = &message->envelope;
     weft_comm *comm = envelope->comm;
     message->base.kind = HIER_SEND;
     message->base.comm = comm;
@@ -122,7 +124,7 @@ int hier_message_send(hier_message *message, const hier_envelope *envelope) {
             intra_mail_send(comm->mailbox, to, thread, envelope->tag, envelope->buffer, envelope->type, envelope->count,
                             envelope->bytes, envelope->mode == HIER_SYNCHRONOUS, &message->send);
     } else {
-        code = send_away(message, envelope, node, thread);
+        code = send_away(message, node, thread);
     }
     hier_mailbox_leave(comm);
     return code;
@@ -197,9 +199,7 @@ int hier_message_vain(const weft_comm *comm, int source) {
     return lives ? WEFT_SUCCESS : broken;
 }
 
-bool hier_message_settled(hier_message *message) {
-    if (hier_message_done(message))
-        return true;
+bool hier_message_given_up(hier_message *message) {
     intra_receive *receive = &message->receive;
     if (message->base.kind != HIER_RECEIVE || !receive->posted)
         return false;
@@ -220,8 +220,13 @@ static bool is_settled(void *argument) {
     return hier_message_settled(argument);
 }
 
+static hier_doing describe(void *argument) {
+    const weft_request *request = argument;
+    return hier_doing_request(request, request->call);
+}
+
 void hier_message_wait(hier_message *message) {
-    hier_wait wait = hier_wait_on(message->base.comm, is_settled, message);
+    hier_wait wait = hier_wait_on(message->base.comm, is_settled, describe, message);
     hier_drive_until(&wait, false);
 }
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
 #include <hier/drive.h>
-#include <hier/network.h>
+#include <hier/waits.h>
 #include <stddef.h>
 
 /* Under SERIALIZED the leader drives at every look, the others now and then, lest all fight for the funnel. */
 #define DRIVE_EVERY 16
+
+bool hier_not_there(hier_call *call) {
+    return call->meeting.mismatch >= 0 && hier_mismatch(call, call->meeting.mismatch);
+}
 
 bool hier_mismatch(hier_call *call, int thread) {
     if (!call->error)
@@ -99,21 +103,48 @@ static bool settle_network(hier_call *call, bool all_gone) {
     return false;
 }
 
-int hier_end_failed(hier_call *call) {
-    unsigned looks = 0;
-    int gone = 0;
+void hier_fail(hier_call *call) {
     /* Whoever still waits for this thread goes on, to notice it too; whoever still reads its buffers is waited for. */
     intra_post(&call->meeting, HIER_LEFT);
-    for (;;) {
-        while (gone < hier_threads(call) && is_gone(call, gone))
-            gone++;
-        if (settle_network(call, gone == hier_threads(call)) && gone == hier_threads(call))
-            break;
-        if (core_backoff(&call->meeting.team->waiting, &looks))
-            hier_sleep(&(hier_bed){0}); /* for the time only */
+    call->gone = 0;
+}
+
+bool hier_settle(hier_call *call) {
+    int threads = hier_threads(call);
+    while (call->gone < threads && is_gone(call, call->gone))
+        call->gone++;
+    return settle_network(call, call->gone == threads) && call->gone == threads;
+}
+
+/* What a thread that waits in no meeting does between two looks. */
+static void look_around(hier_call *call, unsigned *looks) {
+    if (hier_agent_progress(call->comm->agent))
+        *looks = 0;
+    hier_bed bed;
+    hier_bed_clear(&bed);
+    bool tired = core_backoff(&call->meeting.team->waiting, looks);
+    hier_call_looks(call, tired);
+    if (tired)
+        hier_sleep(&bed); /* for the time only */
+}
+
+void hier_await_settled(hier_call *call) {
+    unsigned looks = 0;
+    hier_fail(call);
+    while (!hier_settle(call))
+        look_around(call, &looks);
+}
+
+void hier_await_slot(hier_call *call) {
+    hier_world *world = call->comm->world;
+    unsigned looks = 0;
+    while (!intra_is_free(&call->meeting)) {
+        if (!hier_single_node(call) && hier_may_drive(world) && hier_funnel_try(world)) {
+            hier_progress(world); /* collectives before this one may need it */
+            hier_funnel_leave(world);
+        }
+        look_around(call, &looks);
     }
-    intra_end(&call->meeting);
-    return call->error;
 }
 
 /* What a waiting thread does between looks: starts the network part when all is there, and drives all that are under way. */
@@ -124,7 +155,8 @@ static enum core_idle drive(void *argument, bool tired) {
     int self = call->meeting.member->thread, missing = -1;
     hier_bed bed;
     bool funneled = hier_is_funneled(world);
-    if (call->comm->talks && hier_agent_progress(call->comm->agent))
+    hier_call_looks(call, tired);
+    if (hier_is_busy(call->comm) && hier_agent_progress(call->comm->agent))
         return CORE_IDLE_MOVED;
     if (self != 0 && (funneled || (!tired && call->looks++ % DRIVE_EVERY)))
         return CORE_IDLE_NOTHING;
@@ -144,8 +176,7 @@ static enum core_idle drive(void *argument, bool tired) {
     /* Who started it sleeps on the network, or the leader, should that thread have left. */
     bool sleeps = self == 0 || slot->driver == self;
     if (tired && !moved && missing < 0 && sleeps && !slot->execution.done) {
-        bed.count = 0;
-        bed.word = NULL;
+        hier_bed_clear(&bed);
         asleep = hier_arm(&world->channel, &bed);
         moved = !asleep; /* something came just now: look again, do not sleep on it */
     }
@@ -157,12 +188,38 @@ static enum core_idle drive(void *argument, bool tired) {
     return moved ? CORE_IDLE_MOVED : CORE_IDLE_NOTHING;
 }
 
-enum core_idle hier_look_after_mail(void *argument, bool tired) {
-    const weft_comm *comm = argument;
+/* What a call that does not wait does at a look: whoever waits drives. */
+static enum core_idle start_if_ready(void *argument, bool tired) {
+    hier_call *call = argument;
+    hier_world *world = call->comm->world;
+    (void)tired;
+    if (call->begun || missing_thread(call) >= 0)
+        return CORE_IDLE_NOTHING;
+    if (!hier_may_drive(world)) {
+        if (call->comm->thread == 0 && !call->entrusted) /* the leader is not among them */
+            entrust(call);
+        return CORE_IDLE_NOTHING;
+    }
+    if (!hier_funnel_try(world))
+        return CORE_IDLE_NOTHING;
+    if (call->slot->started < call->meeting.sequence)
+        start_network(call);
+    hier_funnel_leave(world);
+    call->begun = true;
+    return CORE_IDLE_NOTHING;
+}
+
+enum core_idle hier_idle(void *argument, bool tired) {
+    hier_call *call = argument;
+    const weft_comm *comm = call->comm;
     hier_world *world = comm->world;
+    hier_call_looks(call, tired);
+    if (!comm->minds && !comm->agent->parts)
+        return CORE_IDLE_NOTHING;
+    /* Others may need this thread's part in a message, or in another collective, before they come to this one. */
     if (hier_agent_progress(comm->agent))
         return CORE_IDLE_MOVED;
-    /* What others wait for, or messages of this thread on other communicators, may need the network. */
+    /* What others wait for, or what this thread has under way on other communicators, may need the network. */
     bool looks = tired || hier_is_funneled(world) || comm->agent->looks++ % DRIVE_EVERY == 0;
     if (!world->transport || !looks || !hier_may_drive(world) || !hier_funnel_try(world))
         return CORE_IDLE_NOTHING;
@@ -178,12 +235,19 @@ void hier_network(hier_call *call, int need_thread, unsigned need_phase, hier_st
     call->entrusted = false;
     call->need_thread = need_thread;
     call->need_phase = need_phase;
-    call->meeting.idle = drive;
+    call->begun = false;
+    call->meeting.idle = call->meeting.waits ? drive : start_if_ready;
+    call->meeting.idle_argument = call;
+}
+
+void hier_let_wait(hier_call *call) {
+    intra_let_wait(&call->meeting, true);
+    call->meeting.idle = call->start ? drive : hier_idle;
     call->meeting.idle_argument = call;
 }
 
 int hier_start(hier_call *call, const inter_view *view, const inter_binding *binding) {
-    inter_id id = {call->comm->context, call->meeting.sequence, false};
+    inter_id id = {call->comm->context, call->ring ? call->ring->number : call->meeting.sequence, call->ring};
     inter_binding bound = *binding;
     bound.processes = call->comm->layout->processes;
     bound.by_lines = call->comm->team->by_lines;
@@ -208,8 +272,8 @@ static bool await_leader(hier_call *call) {
     core_flag *flag = &call->meeting.release->flag;
     uint64_t value = intra_value(&call->meeting, HIER_RELEASED);
     const core_waiting *waiting = &call->meeting.team->waiting;
-    if (!core_flag_wait_hot(flag, value, waiting))
-        core_flag_wait_slow(flag, value, waiting, call->comm->talks ? hier_look_after_mail : NULL, call->comm);
+    if (!core_flag_wait_hot(flag, value, call->meeting.hot))
+        core_flag_wait_slow(flag, value, waiting, hier_idle, call);
     return true;
 }
 
@@ -217,7 +281,7 @@ bool hier_await_network(hier_call *call) {
     if (!call->start)
         return true;
     bool alone = false; /* this is who starts it, or has it started */
-    if (hier_is_funneled(call->comm->world) && call->comm->thread == 0) {
+    if (call->meeting.waits && hier_is_funneled(call->comm->world) && call->comm->thread == 0) {
         await_needed(call);
         alone = !hier_is_leader(call->comm->world);
     }
@@ -226,7 +290,7 @@ bool hier_await_network(hier_call *call) {
     /* Acquire: pairs with release(). */
     if (!intra_await_flag(&call->meeting, &call->meeting.release->flag, intra_value(&call->meeting, HIER_RELEASED),
                           INTRA_ALL))
-        return hier_mismatch(call, call->meeting.mismatch);
+        return hier_not_there(call);
     if (call->slot->error && !call->error)
         call->error = core_error(call->slot->error, "rank %d: %s failed between the processes: %s", call->comm->rank,
                                  call->arguments->call, weft_strerror(call->slot->error));

@@ -48,9 +48,7 @@ static bool blocks_make(const weft_comm *comm, const given *from, blocks *made) 
 /* On the inner handle, whose errors count ranks by place. */
 static int run_inner(const weft_comm *comm, const hier_arguments *arguments) {
     char sentence[256];
-    comm->inner->talks = comm->talks;
-    comm->inner->minds = comm->minds;
-    int code = hier_thread_run(comm->inner, arguments);
+    int code = hier_thread_run(hier_comm_inner(comm), arguments);
     if (!code)
         return WEFT_SUCCESS;
     strncpy(sentence, weft_last_error(), sizeof(sentence) - 1);
@@ -96,37 +94,52 @@ static enum inter_collective with_counts(enum inter_collective collective) {
     }
 }
 
-static int move(const weft_comm *comm, const hier_arguments *a) {
-    hier_arguments mapped = *a;
+int hier_order_map(const weft_comm *comm, hier_arguments *a, void *arrays[2]) {
     blocks sent = {0}, received = {0};
     bool equal = inter_is(a->collective, INTER_BIT(INTER_GATHER) | INTER_BIT(INTER_SCATTER) |
                                              INTER_BIT(INTER_ALLGATHER) | INTER_BIT(INTER_ALLTOALL));
-    bool types = a->collective == INTER_ALLTOALLW, room = true;
-    mapped.collective = with_counts(a->collective);
-    if (equal)
-        mapped.own_bytes = a->bytes;
-    map_root(comm, &mapped);
-    if (has_sent_blocks(comm, a)) {
+    bool types = a->collective == INTER_ALLTOALLW, sends = has_sent_blocks(comm, a), room = true;
+    bool receives = has_received_blocks(comm, a);
+    if (sends) {
         given from = {.count = a->send_count};
         if (!equal)
             from = (given){0, a->send_counts, a->send_displs, types ? a->send_types : NULL};
         room = blocks_make(comm, &from, &sent);
     }
-    if (has_received_blocks(comm, a)) {
+    if (receives) {
         given from = {.count = a->recv_count};
         if (!equal)
             from = (given){0, a->recv_counts, a->recv_displs, types ? a->recv_types : NULL};
         room &= blocks_make(comm, &from, &received);
     }
-    mapped.send_counts = sent.counts;
-    mapped.send_displs = sent.displs;
-    mapped.send_types = sent.types;
-    mapped.recv_counts = received.counts;
-    mapped.recv_displs = received.displs;
-    mapped.recv_types = received.types;
-    int code = room ? run_inner(comm, &mapped) : no_memory(comm, a);
+    arrays[0] = sent.counts;
+    arrays[1] = received.counts;
+    a->send_counts = sent.counts;
+    a->send_displs = sent.displs;
+    a->send_types = sent.types;
+    a->recv_counts = received.counts;
+    a->recv_displs = received.displs;
+    a->recv_types = received.types;
+    a->collective = with_counts(a->collective);
+    if (equal)
+        a->own_bytes = a->bytes;
+    map_root(comm, a);
+    if (room)
+        return WEFT_SUCCESS;
     free(sent.counts);
     free(received.counts);
+    return no_memory(comm, a);
+}
+
+static int run_mapped(const weft_comm *comm, const hier_arguments *arguments) {
+    hier_arguments mapped = *arguments;
+    void *arrays[2];
+    int code = hier_order_map(comm, &mapped, arrays);
+    if (code)
+        return code;
+    code = run_inner(comm, &mapped);
+    free(arrays[0]);
+    free(arrays[1]);
     return code;
 }
 
@@ -156,7 +169,7 @@ static int gather_piece(const weft_comm *comm, const hier_arguments *a, size_t a
     piece.send_type = piece.recv_type = WEFT_BYTE;
     piece.send_count = piece.recv_count = piece.bytes = bytes;
     piece.root = a->root;
-    return move(comm, &piece);
+    return run_mapped(comm, &piece);
 }
 
 /* How many operands a rank's result is made of. */
@@ -213,7 +226,7 @@ static int exchange_blocks(const weft_comm *comm, const hier_arguments *a, size_
     exchange.send_displs = displs;
     exchange.recv_counts = counts + ranks;
     exchange.recv_displs = displs + ranks;
-    return move(comm, &exchange);
+    return run_mapped(comm, &exchange);
 }
 
 static int reduce_scatter_in_order(const weft_comm *comm, const hier_arguments *a) {
@@ -267,25 +280,16 @@ static int reduce_scatter(const weft_comm *comm, const hier_arguments *a) {
     return code;
 }
 
-static int reduce(const weft_comm *comm, const hier_arguments *arguments) {
-    hier_arguments mapped = *arguments;
-    map_root(comm, &mapped);
-    return run_inner(comm, &mapped);
+bool hier_order_is_one(const hier_arguments *arguments) {
+    if (inter_is(arguments->collective, INTER_BIT(INTER_REDUCE) | INTER_BIT(INTER_ALLREDUCE)))
+        return arguments->op->commutative;
+    return !inter_is(arguments->collective, INTER_REDUCTIONS);
 }
 
 int hier_ordered(weft_comm *comm, const hier_arguments *arguments) {
-    bool any_order = arguments->op && arguments->op->commutative;
-    switch (arguments->collective) {
-    case INTER_REDUCE:
-    case INTER_ALLREDUCE:
-        return any_order ? reduce(comm, arguments) : reduce_in_order(comm, arguments);
-    case INTER_SCAN:
-    case INTER_EXSCAN:
+    if (hier_order_is_one(arguments))
+        return run_mapped(comm, arguments);
+    if (!inter_is(arguments->collective, INTER_BIT(INTER_REDUCE_SCATTER) | INTER_BIT(INTER_REDUCE_SCATTER_BLOCK)))
         return reduce_in_order(comm, arguments);
-    case INTER_REDUCE_SCATTER:
-    case INTER_REDUCE_SCATTER_BLOCK:
-        return any_order ? reduce_scatter(comm, arguments) : reduce_scatter_in_order(comm, arguments);
-    default: /* barrier and bcast have no blocks */
-        return move(comm, arguments);
-    }
+    return arguments->op->commutative ? reduce_scatter(comm, arguments) : reduce_scatter_in_order(comm, arguments);
 }

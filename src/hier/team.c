@@ -4,6 +4,7 @@
 #include <hier/arguments.h>
 #include <hier/channels.h>
 #include <hier/message.h>
+#include <hier/part.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,7 @@ weft_team *hier_team_take(hier_world *world) {
     }
     team->world = world;
     team->context = HIER_NO_CONTEXT;
+    pthread_mutex_init(&team->rings_lock, NULL);
     return team;
 }
 
@@ -42,6 +44,8 @@ void hier_team_give(weft_team *team) {
     for (int thread = 0; team->mailboxes && thread < hier_layout_threads(&team->layout, team->node); thread++)
         intra_mailbox_free(&team->mailboxes[thread]);
     free(team->mailboxes);
+    hier_rings_free(team);
+    pthread_mutex_destroy(&team->rings_lock);
     intra_team_free(team->intra);
     free(team->slots);
     free((void *)team->taken);
@@ -79,6 +83,7 @@ static int make_layout(weft_team *team, const weft_comm *parent, const entry *en
         parts.offsets[node + 1] = parts.offsets[node] + (size_t)entries[node].threads;
         parts.processes[node] = hier_layout_process(parent->layout, node);
     }
+    hier_layout_count(&team->layout);
     team->layout.places = team->layout.ranks = NULL;
     if (!parent->layout->processes)
         team->layout.processes = NULL;
@@ -100,9 +105,17 @@ static int make_mailboxes(weft_team *team, int threads, core_waiting waiting) {
     return code;
 }
 
+/* Looking at the machine takes milliseconds: only where it may matter. */
+static void make_tree(weft_team *team, int threads) {
+    int groups[INTRA_TREE_LEVELS];
+    bool used = hier_selects(&team->world->selector, HIER_TREE);
+    intra_tree_build(&team->tree, threads, groups, used ? core_topology_groups(groups, INTRA_TREE_LEVELS) : 0);
+}
+
 int hier_team_make_threads(weft_team *team, core_waiting waiting) {
     const core_config *config = &team->world->config;
     int threads = hier_layout_threads(&team->layout, team->node);
+    make_tree(team, threads);
     team->slots = calloc((size_t)config->slots, sizeof(*team->slots));
     team->taken = calloc((size_t)threads, sizeof(*team->taken));
     int code = make_mailboxes(team, threads, waiting);
@@ -192,6 +205,7 @@ static int build(weft_comm *parent, const entry *entries, weft_team **made) {
         return code ? code : agreed;
     }
     open_to_messages(team, awake);
+    hier_roster_add_team(&team->world->roster, team);
     *made = team;
     return WEFT_SUCCESS;
 }
@@ -314,12 +328,13 @@ int weft_team_leave(weft_comm **comm) {
                           leaving->rank, derived);
     if (leaving->requests || leaving->buffer.base)
         return core_error(WEFT_ERR_BUSY,
-                          "rank %d: weft_team_leave: %zu requests of messages are not completed or freed, %s buffer is "
+                          "rank %d: weft_team_leave: %zu requests are not completed or freed, %s buffer is "
                           "attached",
                           leaving->rank, leaving->requests, leaving->buffer.base ? "a" : "no");
     _Atomic bool *taken = &leaving->team->taken[leaving->thread];
     hier_agent_part(leaving);
     hier_messages_free(leaving);
+    hier_parts_free(leaving);
     hier_comm_give(leaving);
     *comm = NULL;
     atomic_store_explicit(taken, false, memory_order_release); /* pairs with take_number and weft_team_free */
@@ -335,6 +350,7 @@ int weft_team_free(weft_team **team) {
             return core_error(WEFT_ERR_BUSY, "process %d: weft_team_free: thread %d has not left the team", freed->node,
                               thread);
     hier_world *world = freed->world;
+    hier_roster_remove_team(&world->roster, freed);
     hier_team_give(freed);
     atomic_fetch_sub_explicit(&world->teams, 1, memory_order_release); /* pairs with weft_finalize */
     *team = NULL;

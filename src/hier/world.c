@@ -44,12 +44,12 @@ static int make_process_comm(hier_world *world, int rank, int size) {
     world->node_offsets = malloc(((size_t)size + 1) * sizeof(size_t));
     world->process_comm = hier_comm_take();
     world->carrier.failed = calloc((size_t)size, sizeof(*world->carrier.failed));
-    world->channel.seen_failed = -1;
     if (!world->node_offsets || !world->process_comm || !world->carrier.failed)
         return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a communicator of %d processes", rank, size);
     for (int node = 0; node <= size; node++)
         world->node_offsets[node] = (size_t)node;
     world->layout = (hier_layout){.nodes = size, .offsets = world->node_offsets};
+    hier_layout_count(&world->layout);
     weft_comm *comm = world->process_comm;
     comm->world = world;
     comm->layout = &world->layout;
@@ -95,13 +95,12 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
     made->transport = transport;
     made->engine.transport = transport;
     made->init_thread = pthread_self();
-    made->channel.world = made;
+    hier_channel_init(&made->channel, made, 1, config->thread_level != WEFT_THREAD_FUNNELED);
     made->channel.transport = transport;
-    made->channel.each = 1;
-    made->channel.locks = config->thread_level != WEFT_THREAD_FUNNELED;
     hier_channel_open(&made->channel, 0, &made->mailbox, 1);
     hier_contexts_init(&made->contexts);
     pthread_mutex_init(&made->channels_lock, NULL);
+    hier_roster_init(&made->roster);
     bool crowded = false;
     int code = hier_selector_init(&made->selector, config->algorithm);
     if (!code)
@@ -185,6 +184,7 @@ void hier_world_destroy(hier_world *world) {
     }
     hier_contexts_destroy(&world->contexts);
     pthread_mutex_destroy(&world->channels_lock);
+    hier_roster_destroy(&world->roster);
     free(world->node_offsets);
     free(world->carrier.failed);
     free(world);

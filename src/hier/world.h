@@ -9,6 +9,7 @@
 #include <core/config.h>
 #include <core/topology.h>
 #include <core/wait.h>
+#include <hier/activity.h>
 #include <hier/carrier.h>
 #include <hier/contexts.h>
 #include <hier/errand.h>
@@ -56,6 +57,8 @@ typedef struct hier_world {
     pthread_mutex_t channels_lock; /* who opens channels, or adds to the directory */
     core_inbox errands;            /* anybody puts in, who holds the funnel takes out */
     _Atomic int teams;             /* that stand */
+    hier_roster roster;            /* of its threads */
+    struct hier_watch *watch;      /* NULL: nobody asks for it */
     bool progresses;               /* there is a progress thread … */
     pthread_t progress_thread;     /* … this one … */
     _Atomic bool progress_over;    /* … that is to end */
