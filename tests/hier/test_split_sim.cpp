@@ -108,6 +108,44 @@ void exchange(weft_comm *comm, int tag) {
     EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS); // under FUNNELED messages move while the leader is in weft
 }
 
+void expect_ok(int code) {
+    EXPECT_EQ(code, WEFT_SUCCESS) << weft_last_error();
+}
+
+// Nonblocking and persistent ones under way at once; odd ranks complete them from the last one on.
+void overlap(weft_comm *comm, int round) {
+    int rank = weft_rank(comm), size = weft_size(comm), last = size - 1, mine = 100 * round + rank;
+    std::vector<int> all(size_t(size), -1), gathered(size_t(size), -1), out(size_t(size), 0), in(size_t(size), -1);
+    int told = rank == last ? round : -1, sum = rank + round, part = -1;
+    for (int to = 0; to < size; to++)
+        out[size_t(to)] = 1000 * rank + to;
+    std::vector<weft_request *> r(7, nullptr);
+    expect_ok(weft_ibcast(&told, 1, WEFT_INT, last, comm, &r[0]));
+    expect_ok(weft_iallreduce(WEFT_IN_PLACE, &sum, 1, WEFT_INT, WEFT_SUM, comm, &r[1]));
+    expect_ok(weft_allgather_init(&mine, 1, WEFT_INT, all.data(), 1, WEFT_INT, comm, &r[2]));
+    expect_ok(weft_start(&r[2]));
+    expect_ok(weft_ialltoall(out.data(), 1, WEFT_INT, in.data(), 1, WEFT_INT, comm, &r[3]));
+    expect_ok(weft_igather(&mine, 1, WEFT_INT, gathered.data(), 1, WEFT_INT, last, comm, &r[4]));
+    expect_ok(weft_iscatter(out.data(), 1, WEFT_INT, &part, 1, WEFT_INT, last, comm, &r[5]));
+    expect_ok(weft_ibarrier(comm, &r[6]));
+    for (size_t i = 0; i < r.size(); i++)
+        expect_ok(weft_wait(&r[rank % 2 ? r.size() - 1 - i : i], WEFT_STATUS_IGNORE));
+    EXPECT_EQ(told, round);
+    EXPECT_EQ(sum, size * (size - 1) / 2 + size * round);
+    EXPECT_EQ(part, 1000 * last + rank);
+    for (int from = 0; from < size; from++) {
+        EXPECT_EQ(all[size_t(from)], 100 * round + from);
+        EXPECT_EQ(in[size_t(from)], 1000 * from + rank);
+        EXPECT_EQ(gathered[size_t(from)], rank == last ? 100 * round + from : -1);
+    }
+    mine = -rank;
+    expect_ok(weft_start(&r[2]));
+    expect_ok(weft_waitall(1, &r[2], WEFT_STATUSES_IGNORE));
+    for (int from = 0; from < size; from++)
+        EXPECT_EQ(all[size_t(from)], -from);
+    expect_ok(weft_request_free(&r[2]));
+}
+
 // One split, with what must come of it; the leaders that are in no group wait in weft.
 void perform_split(weft_comm *world, const JobShape &shape, const Split &split, Shared &shared, size_t calls) {
     int rank = weft_rank(world);
@@ -123,7 +161,9 @@ void perform_split(weft_comm *world, const JobShape &shape, const Split &split, 
         for (const Call &call : mixture(weft_size(comm), calls, uint64_t(wish.color) + 3))
             caller.perform(call);
         exchange(comm, 4);
+        overlap(comm, 1);
         exchange(comm, 5);
+        overlap(comm, 2);
         EXPECT_EQ(weft_comm_free(&comm), WEFT_SUCCESS) << weft_last_error();
         EXPECT_EQ(comm, nullptr);
     }
