@@ -16,7 +16,9 @@
  *   leaves the request for the next start. Ranks prepare them in the same order, and start them in any. Starting again takes
  *   no memory.
  * - On a thread communicator as many of a team's nonblocking operations move on at once as the team has slots (WEFT_SLOTS);
- *   those started later wait for their turn, which no call waits for. A persistent one has a slot of its own.
+ *   those started later wait for their turn, which no call waits for. A persistent one has a slot of its own. Where the
+ *   ranks of a split communicator are not in the order of their processes, scan, exscan, reduce_scatter(_block) and reductions by
+ *   operations that do not commute have the blocking form only; the others return WEFT_ERR_UNSUPPORTED.
  * - What a rank wrote to its send buffer before the call is what the others receive, without further synchronisation.
  * - Counts are in elements of the type, displacements in extents of the type; `p` is the size of the communicator.
  *   A count of 0 is allowed, and then the buffer may be NULL. Buffers may be larger than 4 GiB, counts larger than 2^31.

@@ -41,7 +41,7 @@ WEFT_API int weft_team_enter(weft_team *team, int thread, weft_comm **comm);
  * Leaves the team and sets *comm to NULL. Local. The handle must have no collective under way. Messages that were sent to the rank
  * stay with it, for who enters under the same number.
  * Errors: WEFT_ERR_ARG (no handle of a team, or given back before), WEFT_ERR_THREAD (the handle of another thread), WEFT_ERR_BUSY (a
- * request of a message is left, or a buffer attached; the handle stays).
+ * request of a message is left, a buffer attached, or a communicator that was made of it not freed; the handle stays).
  */
 WEFT_API int weft_team_leave(weft_comm **comm);
 

@@ -7,6 +7,7 @@
 #define WEFT_WEFT_H
 
 #include <weft/collectives.h>
+#include <weft/comm.h>
 #include <weft/counters.h>
 #include <weft/datatype.h>
 #include <weft/error.h>

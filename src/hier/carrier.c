@@ -74,8 +74,7 @@ static hier_held **end_of(hier_held **link) {
 
 bool hier_channel_is_own(const hier_channel *channel, const intra_mailbox *mailbox) {
     const intra_bell *driver = atomic_load_explicit(&channel->driver, memory_order_relaxed);
-    return mailbox == &channel->world->mailbox ||
-           (driver && driver == atomic_load_explicit(&mailbox->bell, memory_order_relaxed));
+    return mailbox->by_lock || (driver && driver == atomic_load_explicit(&mailbox->bell, memory_order_relaxed));
 }
 
 static void put(hier_channel *channel, const inter_arrival *arrival, intra_mailbox *to, intra_parcel *parcel) {
@@ -226,10 +225,12 @@ bool hier_progress(hier_world *world) {
     hier_channel *channel = &world->channel;
     if (!channel->listens && atomic_load_explicit(&world->carrier.wanted, memory_order_relaxed))
         (void)hier_channel_listen(channel); /* without memory: again at the next look */
-    bool moved = hier_carry_outbox(world);
+    bool moved = hier_run_errands(world);
+    moved |= hier_carry_outbox(world);
     moved |= inter_engine_progress(&world->engine);
     moved |= hier_channel_progress(channel);
-    if (world->process_comm->talks && intra_mail_progress(&world->mailbox))
-        moved = true;
+    for (const weft_comm *comm = world->process_comm; comm; comm = comm->next_of_world)
+        if (comm->talks && intra_mail_progress(comm->mailbox))
+            moved = true;
     return moved;
 }

@@ -46,66 +46,90 @@ static int open_own(hier_world *world, int first, int end) {
     return code;
 }
 
-/* The addresses of all processes, `bytes` of each, into the directory. */
-static int exchange_addresses(hier_world *world, int first, int end, const int64_t *bytes) {
-    weft_comm *comm = world->process_comm;
-    size_t processes = (size_t)comm->size, all = 0;
+/* The addresses of all processes of the parent, `bytes` of each, into the directory. */
+static int exchange_addresses(weft_comm *parent, int count, const int64_t *bytes) {
+    hier_world *world = parent->world;
+    size_t processes = (size_t)parent->size, all = 0;
     size_t *counts = malloc(processes * sizeof(*counts));
     ptrdiff_t *displs = malloc(processes * sizeof(*displs));
-    for (size_t process = 0; counts && displs && process < processes; process++) {
-        counts[process] = (size_t)bytes[process];
-        displs[process] = (ptrdiff_t)all;
-        all += counts[process];
+    for (size_t node = 0; counts && displs && node < processes; node++) {
+        counts[node] = (size_t)bytes[node];
+        displs[node] = (ptrdiff_t)all;
+        all += counts[node];
     }
     char *blobs = all ? malloc(all) : NULL;
     int code = WEFT_ERR_NOMEM;
     if (counts && displs && blobs) {
-        inter_directory_pack(world->directory, comm->rank, first, end, blobs + displs[comm->rank]);
-        code = weft_allgatherv(WEFT_IN_PLACE, 0, WEFT_BYTE, blobs, counts, displs, WEFT_BYTE, comm);
+        inter_directory_pack(world->directory, world->process_comm->rank, 0, count, blobs + displs[parent->rank]);
+        code = weft_allgatherv(WEFT_IN_PLACE, 0, WEFT_BYTE, blobs, counts, displs, WEFT_BYTE, parent);
     } else {
-        core_error(code, "rank %d: no memory for the addresses of %zu processes", comm->rank, processes);
+        core_error(code, "rank %d: no memory for the addresses of %zu processes", parent->rank, processes);
     }
-    for (int process = 0; !code && process < comm->size; process++)
-        if (process != comm->rank)
-            code = inter_directory_unpack(world->directory, process, blobs + displs[process], counts[process]);
+    pthread_mutex_lock(&world->channels_lock);
+    for (int node = 0; !code && node < parent->size; node++)
+        if (node != parent->rank)
+            code = inter_directory_unpack(world->directory, hier_layout_process(parent->layout, node),
+                                          blobs + displs[node], counts[node]);
+    pthread_mutex_unlock(&world->channels_lock);
     free(counts);
     free(displs);
     free(blobs);
     return code;
 }
 
-/* Every process says how many bytes of addresses it has, or which error. */
-static int exchange_sizes(hier_world *world, int code, size_t own, int64_t *bytes, bool *any) {
-    weft_comm *comm = world->process_comm;
-    int64_t says = code ? code : (int64_t)own;
-    int met = weft_allgather(&says, 1, WEFT_INT64_T, bytes, 1, WEFT_INT64_T, comm);
-    *any = false;
-    if (code || met)
-        return code ? code : met;
-    for (int process = 0; process < comm->size; process++) {
-        if (bytes[process] < 0)
-            return core_error((int)bytes[process], "rank %d: process %d could not open its channels", comm->rank,
-                              process);
-        *any |= bytes[process] > 0;
-    }
-    return WEFT_SUCCESS;
+/* What a process says: how many channels it has, or which error; and how many bytes their addresses take. */
+typedef struct said {
+    int64_t channels, bytes;
+} said;
+
+/* Does this process lack the address of a channel that another one has? */
+static bool lacks_any(const weft_comm *parent, const said *says) {
+    hier_world *world = parent->world;
+    bool lacks = false;
+    pthread_mutex_lock(&world->channels_lock);
+    for (int node = 0; node < parent->size; node++)
+        lacks |= inter_directory_count(world->directory, hier_layout_process(parent->layout, node)) <
+                 (int)says[node].channels;
+    pthread_mutex_unlock(&world->channels_lock);
+    return lacks;
 }
 
-int hier_channels_open(hier_world *world, int threads) {
+/* Every process says what it has; *any: the addresses must go round. `bytes` of each process's are set. */
+static int exchange_sizes(weft_comm *parent, int code, const said *own, said *says, int64_t *bytes, uint64_t *any) {
+    int met = weft_allgather(own, sizeof(*own), WEFT_BYTE, says, sizeof(*says), WEFT_BYTE, parent);
+    if (code || met)
+        return code ? code : met;
+    for (int node = 0; node < parent->size; node++) {
+        if (says[node].channels < 0)
+            return core_error((int)says[node].channels, "rank %d: process %d could not open its channels", parent->rank,
+                              node);
+        bytes[node] = says[node].bytes;
+    }
+    *any = lacks_any(parent, says);
+    return weft_allreduce(WEFT_IN_PLACE, any, 1, WEFT_UINT64_T, WEFT_BOR, parent);
+}
+
+int hier_channels_open(weft_comm *parent, int threads) {
+    hier_world *world = parent->world;
     if (world->config.thread_level != WEFT_THREAD_MULTIPLE || !world->transport)
         return WEFT_SUCCESS;
-    int first = count_own(world), end = threads < INTER_CHANNELS ? threads : INTER_CHANNELS;
-    bool any = false;
-    int64_t *bytes = malloc((size_t)world->process_comm->size * sizeof(*bytes));
-    if (!bytes)
-        return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for %d processes", world->process_comm->rank,
-                          world->process_comm->size);
-    int code = open_own(world, first, end);
-    size_t own = code ? 0 : inter_directory_pack(world->directory, world->process_comm->rank, first, end, NULL);
-    code = exchange_sizes(world, code, own, bytes, &any);
+    said *says = calloc((size_t)parent->size, sizeof(*says) + sizeof(int64_t));
+    if (!says)
+        return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for %d processes", parent->rank, parent->size);
+    int64_t *bytes = (int64_t *)(says + parent->size);
+    uint64_t any = 0;
+    /* Others may be opening channels for a team of other processes. */
+    pthread_mutex_lock(&world->channels_lock);
+    int code = open_own(world, count_own(world), threads < INTER_CHANNELS ? threads : INTER_CHANNELS);
+    int count = count_own(world);
+    said own = {code ? code : count, 0};
+    if (!code)
+        own.bytes = (int64_t)inter_directory_pack(world->directory, world->process_comm->rank, 0, count, NULL);
+    pthread_mutex_unlock(&world->channels_lock);
+    code = exchange_sizes(parent, code, &own, says, bytes, &any);
     if (!code && any)
-        code = exchange_addresses(world, first, end, bytes);
-    free(bytes);
+        code = exchange_addresses(parent, count, bytes);
+    free(says);
     return code;
 }
 

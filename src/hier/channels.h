@@ -9,10 +9,11 @@
 #include <hier/comm.h>
 
 /**
- * Opens channels for `threads` threads of this process, as far as they are missing, and tells the other processes. Nothing below
- * MULTIPLE or in a single process. Collective over the process communicator; an error of one is an error of all.
+ * Opens channels for `threads` threads of this process, as far as they are missing, and tells those processes of the parent, a process
+ * communicator, that do not know them. Nothing below MULTIPLE or in a single process. Collective over the parent; an error of one is an
+ * error of all. Several threads may be at it, with other parents.
  */
-int hier_channels_open(hier_world *world, int threads);
+int hier_channels_open(weft_comm *parent, int threads);
 
 /** NULL: there is none, nor of a higher number. Acquire: pairs with who opened it. */
 static inline hier_channel *hier_channel_at(hier_world *world, int number) {

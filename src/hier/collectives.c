@@ -3,11 +3,12 @@
  * ranks. */
 #include <core/error.h>
 #include <hier/observe.h>
+#include <hier/order.h>
 #include <hier/part.h>
 #include <hier/request.h>
 #include <hier/staging.h>
 
-static hier_collective *const thread_collectives[INTER_COLLECTIVES] = {
+hier_collective *const hier_thread_collectives[INTER_COLLECTIVES] = {
     [INTER_BARRIER] = hier_thread_barrier,
     [INTER_BCAST] = hier_thread_bcast,
     [INTER_REDUCE] = hier_thread_reduce,
@@ -27,27 +28,19 @@ static hier_collective *const thread_collectives[INTER_COLLECTIVES] = {
     [INTER_REDUCE_SCATTER_BLOCK] = hier_thread_reduce_scatter,
 };
 
-/* Those with a count for each rank: a rank does not know whether there is nothing to move. */
-#define COUNTED                                                                                                        \
-    (INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV) | INTER_BIT(INTER_ALLGATHERV) | INTER_BIT(INTER_ALLTOALLV) | \
-     INTER_BIT(INTER_ALLTOALLW))
-
 static int check(const weft_comm *comm, hier_arguments *arguments) {
     int code = hier_check_comm(comm, arguments->call);
     return code || arguments->collective == INTER_BARRIER ? code : hier_check_arguments(comm, arguments);
 }
 
-/* Nothing to move: the ranks still meet, lest one that calls something else waits for ever. */
-static hier_collective *thread_collective(const hier_arguments *arguments) {
-    bool empty = !arguments->bytes && !inter_is(arguments->collective, COUNTED);
-    return thread_collectives[empty ? INTER_BARRIER : arguments->collective];
+/* On data that lie in one run. */
+static int run(weft_comm *comm, const hier_arguments *arguments) {
+    bool ordered = comm->inner && hier_thread_collective(arguments) != hier_thread_barrier;
+    return ordered ? hier_ordered(comm, arguments) : hier_thread_run(comm, arguments);
 }
 
-static int run(weft_comm *comm, const hier_arguments *arguments) {
-    if (!comm->team)
-        return hier_process_collective(comm, arguments);
-    hier_collective *part = thread_collective(arguments);
-    return arguments->strided ? hier_thread_staged(comm, arguments, part) : hier_thread_run(comm, arguments, part);
+static int run_thread(weft_comm *comm, const hier_arguments *arguments) {
+    return arguments->strided ? hier_thread_staged(comm, arguments, run) : run(comm, arguments);
 }
 
 static int block(weft_comm *comm, hier_arguments *arguments) {
@@ -55,7 +48,7 @@ static int block(weft_comm *comm, hier_arguments *arguments) {
     if (code)
         return code;
     hier_observe_begin(comm, arguments);
-    code = run(comm, arguments);
+    code = comm->team ? run_thread(comm, arguments) : hier_process_collective(comm, arguments);
     return hier_observe_end(comm, arguments, code);
 }
 
@@ -67,7 +60,7 @@ static int begin(weft_comm *comm, hier_arguments *arguments, bool persistent, we
         return core_error(WEFT_ERR_ARG, "rank %d: %s: request is NULL", comm->rank, arguments->call);
     if (!comm->team)
         return hier_request_make(comm, arguments, persistent, request);
-    return hier_part_make(comm, arguments, thread_collective(arguments), persistent, request);
+    return hier_part_make(comm, arguments, persistent, request);
 }
 
 /* A list of parameters without its parentheses; it ends with a comma. */

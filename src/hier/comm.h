@@ -49,12 +49,14 @@ struct weft_team {
     bool by_lines; /* in every process: nobody sleeps while it waits for the network, or lines wake who does */
     int node;
     hier_layout layout;
-    size_t *offsets; /* the layout's */
     intra_team *intra;
     intra_tree tree;
     hier_slot *slots;
     intra_mailbox *mailboxes; /* by thread */
     _Atomic bool *taken;      /* by thread: its number is in use */
+    /* Of what a communicator that was split or duplicated is in a process: */
+    _Atomic int handles;          /* that its threads have not freed */
+    hier_errand let_in, dissolve; /* under FUNNELED, of those that no leader is in */
     weft_team *next_in_roster;
     hier_ring *rings;           /* of persistent collectives … */
     pthread_mutex_t rings_lock; /* … under this */
@@ -66,6 +68,7 @@ typedef struct hier_agent {
     intra_bell bell;
     struct weft_comm *comms;
     unsigned looks;       /* at its own channel */
+    bool talks;           /* it has used messages: all of its handles look after them */
     size_t parts;         /* in collectives, that it has under way beside its calls (part.h) */
     uint64_t completions; /* of parts, so far */
     hier_activity activity;
@@ -91,10 +94,18 @@ struct weft_comm {
     hier_observer *observer; /* the agent's; NULL: the world's for process communicators */
     weft_comm *next_of_agent;
     bool traces;      /* the world does */
-    bool talks;       /* it has messages: who waits looks after them */
-    bool plain;       /* … and they may take the short ways: nobody traces them */
+    bool talks;       /* its thread, or it, has used messages: who waits looks after them … */
+    bool minds;       /* … or, in collectives within a process, after messages or the network */
+    bool plain;       /* it talks, and its messages may take the short ways: nobody traces them */
     unsigned looks;   /* of the present wait of a blocking collective, as far as they are counted (waits.h) */
     hier_noted noted; /* of the blocking call that its user is in */
+    uint32_t context;
+    unsigned context_steps; /* of agreements with it as the parent: contexts.c */
+    /* Of one that was split or duplicated: */
+    weft_comm
+        *origin;      /* the process communicator, or the handle of weft_team_enter, that it descends from; else NULL */
+    weft_comm *inner; /* the same by places, for collectives to run on; NULL: ranks are their places */
+    _Atomic int derived; /* of others: communicators that descend from it and stand */
     /* Of a thread communicator the thread's own, of a process communicator under the funnel: */
     intra_mailbox *mailbox;
     hier_channel *channel;       /* for messages to other processes */
@@ -108,12 +119,42 @@ struct weft_comm {
     weft_request *queued, **queued_last; /* the others that do, in the order of their calls */
     /* Of a process communicator: */
     uint64_t sequence, persistent_sequence; /* its collectives so far */
+    size_t operations;                      /* collectives that a user has handles on; under the funnel */
+    struct hier_derived *own;               /* of one that was split: what layout and mailbox are part of */
+    weft_comm *next_of_world;               /* of those that were split */
 };
+
+/** What a process communicator that was split has of its own. */
+typedef struct hier_derived {
+    intra_mailbox mailbox;
+    hier_layout layout;
+} hier_derived;
+
+/** A team of a world, zeroed but for its head; NULL and the sentence without memory. */
+weft_team *hier_team_take(hier_world *world);
+/** What a team needs for the threads of this process. Layout and node are set. */
+int hier_team_make_threads(weft_team *team, core_waiting waiting);
+/** Frees all of a team, which nobody uses any more. Not under the funnel, where that is a lock. */
+void hier_team_give(weft_team *team);
 
 /** A handle, zeroed but for its magic; NULL without memory. */
 weft_comm *hier_comm_take(void);
 /** Gives a handle back; false when it was given back before. */
 bool hier_comm_give(weft_comm *comm);
+
+/** The handle that collectives run on. */
+static inline weft_comm *hier_comm_inner(const weft_comm *comm) {
+    if (!comm->inner)
+        return (weft_comm *)(uintptr_t)comm;
+    comm->inner->talks = comm->talks;
+    comm->inner->minds = comm->minds;
+    return comm->inner;
+}
+
+/** May a thread that waits on the communicator have to drive what others wait for, though it is within its process? */
+static inline bool hier_comm_serves(const weft_comm *comm) {
+    return comm->world->transport && hier_is_funneled(comm->world) && hier_is_leader(comm->world);
+}
 
 /** A blocking collective is over: it waits for nothing any more (waits.h). */
 void hier_comm_waits_no_more(weft_comm *comm) __attribute__((cold));

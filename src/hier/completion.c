@@ -176,7 +176,9 @@ static inline void take(completing *list, size_t i, size_t at) {
 static uint64_t completions(const hier_wait *wait) {
     /* Acquire: pairs with note_failures. A failure ends receives without completing one. */
     uint64_t sum = (unsigned)atomic_load_explicit(&wait->world->carrier.broken, memory_order_acquire);
-    sum += wait->funnel ? wait->world->completions + wait->world->mailbox.completions : 0;
+    sum += wait->funnel ? wait->world->completions : 0;
+    for (const weft_comm *comm = wait->funnel ? wait->world->process_comm : NULL; comm; comm = comm->next_of_world)
+        sum += comm->mailbox->completions;
     sum += wait->agent ? wait->agent->completions : 0;
     for (const weft_comm *comm = wait->agent ? wait->agent->comms : NULL; comm; comm = comm->next_of_agent)
         sum += comm->mailbox->completions;

@@ -44,6 +44,10 @@ int hier_agent_join(weft_comm *comm) {
     comm->observer = self->observer;
     comm->traces = comm->world->observation.traces;
     comm->next_of_agent = self->comms;
+    comm->queued_last = &comm->queued;
+    comm->talks = self->talks;
+    comm->plain = comm->talks && !comm->traces;
+    comm->minds = comm->talks || (comm->layout->nodes == 1 && hier_comm_serves(comm));
     self->comms = comm;
     /* Release: pairs with intra_mail_ring. */
     atomic_store_explicit(&comm->mailbox->bell, &self->bell, memory_order_release);

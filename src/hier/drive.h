@@ -77,7 +77,7 @@ static inline hier_wait hier_wait_on(const weft_comm *comm, hier_look *look, hie
     return (hier_wait){.world = comm->world,
                        .agent = comm->agent,
                        .waiting = comm->team ? &comm->team->intra->waiting : &comm->world->waiting,
-                       .network = comm->layout->nodes > 1,
+                       .network = comm->layout->nodes > 1 || hier_comm_serves(comm),
                        .own = comm->channel != &comm->world->channel,
                        .funnel = !comm->team,
                        .row = WEFT_COUNTED_MESSAGES,

@@ -178,6 +178,10 @@ int weft_finalize(void) {
                           world->process_comm->rank, atomic_load_explicit(&world->teams, memory_order_relaxed));
     if (!code)
         code = hier_check_comm(world->process_comm, "weft_finalize");
+    if (!code && atomic_load_explicit(&world->process_comm->derived, memory_order_acquire))
+        code = core_error(
+            WEFT_ERR_BUSY, "rank %d: weft_finalize: %d process communicators are not freed (weft_comm_free)",
+            world->process_comm->rank, atomic_load_explicit(&world->process_comm->derived, memory_order_relaxed));
     size_t requests = world ? world->requests + world->process_comm->requests : 0;
     if (!code && requests)
         code = core_error(WEFT_ERR_BUSY,

@@ -35,20 +35,38 @@ static int check_data(hier_envelope *envelope) {
     return code;
 }
 
-/* The first message of a rank: from now on its waits look after them. */
+/* The thread's waits look after messages, whichever handle it waits with. */
+static void begin_looking(weft_comm *comm) {
+    hier_world *world = comm->world;
+    comm->talks = true;
+    comm->plain = comm->team && !comm->traces;
+    if (!comm->team && comm->origin) {
+        comm->next_of_world = world->process_comm->next_of_world;
+        world->process_comm->next_of_world = comm;
+    }
+    if (!comm->agent)
+        return;
+    comm->agent->talks = true;
+    for (weft_comm *other = comm->agent->comms; other; other = other->next_of_agent) {
+        other->talks = other->minds = true;
+        other->plain = !other->traces;
+    }
+}
+
+/* The first message of a thread, or of a process communicator. */
 static int begin_talking(weft_comm *comm) {
     hier_world *world = comm->world;
     bool own = comm->channel != &world->channel; /* it listens from the beginning */
-    bool network = comm->layout->nodes > 1 && !own && hier_may_drive(world);
+    bool network = world->transport && !own && hier_may_drive(world);
     int code = WEFT_SUCCESS;
     if (network || !comm->team)
         hier_funnel_enter(world);
     if (network)
         code = hier_channel_listen(comm->channel);
-    else if (comm->layout->nodes > 1 && !own)
+    else if (world->transport && !own)
         atomic_store_explicit(&world->carrier.wanted, true, memory_order_relaxed);
-    comm->talks = !code;
-    comm->plain = comm->talks && comm->team && !world->observation.traces;
+    if (!code)
+        begin_looking(comm);
     if (network || !comm->team)
         hier_funnel_leave(world);
     return code;
@@ -64,16 +82,14 @@ int hier_message_check(hier_envelope *envelope, bool receives) {
 }
 
 /* To a rank of another process. */
-static int send_away(hier_message *message, int node) {
+static int send_away(hier_message *message, int node, int thread) {
     const hier_envelope *envelope = &message->envelope;
     weft_comm *comm = envelope->comm;
-    const weft_team *team = comm->team;
-    int thread = envelope->peer - (int)comm->layout->offsets[node];
     hier_letter *letter = &message->letter;
     letter->kind = HIER_LETTER_SEND;
-    letter->peer = hier_channel_peer(comm->channel, node, thread);
+    letter->peer = hier_channel_peer(comm->channel, hier_layout_process(comm->layout, node), thread);
     letter->mailbox = comm->mailbox;
-    letter->header = hier_wire_header(team ? team->context : 0, thread, comm->rank, envelope->tag);
+    letter->header = hier_wire_header(comm->context, thread, comm->rank, envelope->tag);
     letter->buffer = envelope->buffer;
     letter->bytes = envelope->bytes;
     letter->rendezvous = envelope->mode == HIER_SYNCHRONOUS ||
@@ -89,7 +105,7 @@ static int send_away(hier_message *message, int node) {
         core_pack(letter->packed, envelope->buffer, envelope->type, envelope->count, 0, envelope->bytes);
         letter->buffer = letter->packed;
     }
-    message->over = hier_carry(comm->channel, letter, !team);
+    message->over = hier_carry(comm->channel, letter, !comm->team);
     return WEFT_SUCCESS;
 }
 
@@ -103,17 +119,17 @@ int hier_message_send(hier_message *message) {
     message->over = true;
     if (envelope->peer == WEFT_PROC_NULL)
         return WEFT_SUCCESS;
-    int node = hier_layout_node(comm->layout, envelope->peer), code = WEFT_SUCCESS;
+    int place = hier_layout_place(comm->layout, envelope->peer), code = WEFT_SUCCESS;
+    int node = hier_layout_node(comm->layout, place), thread = place - (int)comm->layout->offsets[node];
     hier_mailbox_enter(comm);
     hier_observe_send(comm, node, envelope->bytes);
     if (node == comm->node) {
-        int thread = envelope->peer - (int)comm->layout->offsets[node];
         intra_mailbox *to = comm->team ? &comm->team->mailboxes[thread] : comm->mailbox;
         message->over =
             intra_mail_send(comm->mailbox, to, thread, envelope->tag, envelope->buffer, envelope->type, envelope->count,
                             envelope->bytes, envelope->mode == HIER_SYNCHRONOUS, &message->send);
     } else {
-        code = send_away(message, node);
+        code = send_away(message, node, thread);
     }
     hier_mailbox_leave(comm);
     return code;
@@ -192,11 +208,12 @@ int hier_message_vain(const weft_comm *comm, int source) {
     int broken = atomic_load_explicit(&carrier->broken, memory_order_acquire);
     if (!broken)
         return WEFT_SUCCESS;
-    int node = source == WEFT_ANY_SOURCE ? -1 : hier_layout_node(comm->layout, source);
+    const hier_layout *layout = comm->layout;
+    int node = source == WEFT_ANY_SOURCE ? -1 : hier_layout_node(layout, hier_layout_place(layout, source));
     if (node == comm->node)
         return WEFT_SUCCESS;
     bool lives = broken == WEFT_ERR_PROC_FAILED && node >= 0 &&
-                 !atomic_load_explicit(&carrier->failed[node], memory_order_relaxed);
+                 !atomic_load_explicit(&carrier->failed[hier_layout_process(layout, node)], memory_order_relaxed);
     return lives ? WEFT_SUCCESS : broken;
 }
 

@@ -2,6 +2,7 @@
 #include <core/error.h>
 #include <hier/drive.h>
 #include <hier/waits.h>
+#include <stddef.h>
 
 /* Under SERIALIZED the leader drives at every look, the others now and then, lest all fight for the funnel. */
 #define DRIVE_EVERY 16
@@ -68,6 +69,20 @@ static bool is_gone(const hier_call *call, int thread) {
            (intra_has_posted(&call->meeting, thread, 0) && flag->note != call->meeting.note);
 }
 
+static void start_entrusted(hier_errand *errand) {
+    start_network((hier_call *)(void *)((char *)errand - offsetof(hier_call, errand)));
+}
+
+/*
+ * Under FUNNELED the leader may take no part in a communicator that was split. Then thread 0 stands in: when all that is needed
+ * is there it has the leader start the network part, and stays, as the call is on its stack, until the release.
+ */
+static void entrust(hier_call *call) {
+    call->entrusted = true;
+    call->errand.run = start_entrusted;
+    hier_send_errand(call->comm->world, &call->errand);
+}
+
 /*
  * One look at the network part of a call that went wrong; true when it is over. What was started is driven to its end, since it
  * uses the threads' buffers; when all are gone without having started it, that is its end.
@@ -76,8 +91,12 @@ static bool settle_network(hier_call *call, bool all_gone) {
     hier_world *world = call->comm->world;
     if (!call->start || core_flag_reached(&call->meeting.release->flag, intra_value(&call->meeting, HIER_RELEASED)))
         return true;
-    bool funneled = world->config.thread_level == WEFT_THREAD_FUNNELED;
-    if ((funneled && call->comm->thread) || !hier_funnel_try(world))
+    if (!hier_may_drive(world)) {
+        if (call->comm->thread == 0 && !call->entrusted && (all_gone || missing_thread(call) < 0))
+            entrust(call); /* the call's error is its result */
+        return false;
+    }
+    if (!hier_funnel_try(world))
         return false;
     if (call->slot->started < call->meeting.sequence && (all_gone || missing_thread(call) < 0))
         start_network(call); /* the call's error is its result */
@@ -143,13 +162,13 @@ static enum core_idle drive(void *argument, bool tired) {
     hier_slot *slot = call->slot;
     int self = call->meeting.member->thread, missing = -1;
     hier_bed bed;
-    bool funneled = world->config.thread_level == WEFT_THREAD_FUNNELED;
+    bool funneled = hier_is_funneled(world);
     hier_call_looks(call, tired);
     if (hier_is_busy(call->comm) && hier_agent_progress(call->comm->agent))
         return CORE_IDLE_MOVED;
     if (self != 0 && (funneled || (!tired && call->looks++ % DRIVE_EVERY)))
         return CORE_IDLE_NOTHING;
-    if (!hier_funnel_try(world))
+    if ((funneled && !hier_is_leader(world)) || !hier_funnel_try(world))
         return CORE_IDLE_NOTHING;
     bool moved = false, asleep = false;
     if (slot->started < call->meeting.sequence) {
@@ -182,7 +201,14 @@ static enum core_idle start_if_ready(void *argument, bool tired) {
     hier_call *call = argument;
     hier_world *world = call->comm->world;
     (void)tired;
-    if (call->begun || missing_thread(call) >= 0 || !hier_may_drive(world) || !hier_funnel_try(world))
+    if (call->begun || missing_thread(call) >= 0)
+        return CORE_IDLE_NOTHING;
+    if (!hier_may_drive(world)) {
+        if (call->comm->thread == 0 && !call->entrusted) /* the leader is not among them */
+            entrust(call);
+        return CORE_IDLE_NOTHING;
+    }
+    if (!hier_funnel_try(world))
         return CORE_IDLE_NOTHING;
     if (call->slot->started < call->meeting.sequence)
         start_network(call);
@@ -193,15 +219,28 @@ static enum core_idle start_if_ready(void *argument, bool tired) {
 
 enum core_idle hier_idle(void *argument, bool tired) {
     hier_call *call = argument;
+    const weft_comm *comm = call->comm;
+    hier_world *world = comm->world;
     hier_call_looks(call, tired);
+    if (!comm->minds && !comm->agent->parts)
+        return CORE_IDLE_NOTHING;
     /* Others may need this thread's part in a message, or in another collective, before they come to this one. */
-    return hier_is_busy(call->comm) && hier_agent_progress(call->comm->agent) ? CORE_IDLE_MOVED : CORE_IDLE_NOTHING;
+    if (hier_agent_progress(comm->agent))
+        return CORE_IDLE_MOVED;
+    /* What others wait for, or what this thread has under way on other communicators, may need the network. */
+    bool looks = tired || hier_is_funneled(world) || comm->agent->looks++ % DRIVE_EVERY == 0;
+    if (!world->transport || !looks || !hier_may_drive(world) || !hier_funnel_try(world))
+        return CORE_IDLE_NOTHING;
+    bool moved = hier_progress(world);
+    hier_funnel_leave(world);
+    return moved ? CORE_IDLE_MOVED : CORE_IDLE_NOTHING;
 }
 
 void hier_network(hier_call *call, int need_thread, unsigned need_phase, hier_start_function *start) {
     if (hier_single_node(call))
         return;
     call->start = start;
+    call->entrusted = false;
     call->need_thread = need_thread;
     call->need_phase = need_phase;
     call->begun = false;
@@ -216,8 +255,9 @@ void hier_let_wait(hier_call *call) {
 }
 
 int hier_start(hier_call *call, const inter_view *view, const inter_binding *binding) {
-    inter_id id = {call->comm->team->context, call->ring ? call->ring->number : call->meeting.sequence, call->ring};
+    inter_id id = {call->comm->context, call->ring ? call->ring->number : call->meeting.sequence, call->ring};
     inter_binding bound = *binding;
+    bound.processes = call->comm->layout->processes;
     bound.by_lines = call->comm->team->by_lines;
     bound.counted_as = call->arguments->collective;
     return inter_execution_start(&call->slot->execution, &call->comm->world->engine, id, call->choice.process, view,
@@ -232,12 +272,30 @@ static void await_needed(hier_call *call) {
         hier_await(call, call->need_thread, call->need_phase);
 }
 
+/* As thread 0 of those that the leader is not among. Nothing is given up: what is entrusted is released. */
+static bool await_leader(hier_call *call) {
+    if (call->error)
+        return false;
+    if (!call->entrusted)
+        entrust(call);
+    core_flag *flag = &call->meeting.release->flag;
+    uint64_t value = intra_value(&call->meeting, HIER_RELEASED);
+    const core_waiting *waiting = &call->meeting.team->waiting;
+    if (!core_flag_wait_hot(flag, value, call->meeting.hot))
+        core_flag_wait_slow(flag, value, waiting, hier_idle, call);
+    return true;
+}
+
 bool hier_await_network(hier_call *call) {
     if (!call->start)
         return true;
-    if (call->meeting.waits && call->comm->world->config.thread_level == WEFT_THREAD_FUNNELED &&
-        call->comm->thread == 0)
+    bool alone = false; /* this is who starts it, or has it started */
+    if (call->meeting.waits && hier_is_funneled(call->comm->world) && call->comm->thread == 0) {
         await_needed(call);
+        alone = !hier_is_leader(call->comm->world);
+    }
+    if (alone && !await_leader(call))
+        return false;
     /* Acquire: pairs with release(). */
     if (!intra_await_flag(&call->meeting, &call->meeting.release->flag, intra_value(&call->meeting, HIER_RELEASED),
                           INTRA_ALL))

@@ -24,7 +24,10 @@ _Static_assert(HIER_LEFT < INTRA_PHASES, "flags can tell all phases apart");
 
 typedef struct hier_call hier_call;
 
-/** Fills in what the process brings and starts its schedule with hier_start(); under the funnel, all that is needed is there. */
+/**
+ * Fills in what the process brings and starts its schedule with hier_start(); under the funnel, all that is needed is there.
+ * After hier_start() it touches nothing of the call, which may be over: under FUNNELED the leader may do this for others.
+ */
 typedef int hier_start_function(hier_call *call);
 
 struct hier_call {
@@ -34,10 +37,12 @@ struct hier_call {
     hier_choice choice;
     int root_node, root_thread; /* of the root, where there is one */
     hier_slot *slot;
-    hier_start_function *start;  /* NULL: no network part */
-    int need_thread;             /* a thread number, HIER_NEED_ALL or HIER_NEED_NONE … */
-    unsigned need_phase;         /* … has posted this */
-    bool begun;                  /* this thread has seen it start */
+    hier_start_function *start; /* NULL: no network part */
+    int need_thread;            /* a thread number, HIER_NEED_ALL or HIER_NEED_NONE … */
+    unsigned need_phase;        /* … has posted this */
+    bool entrusted;             /* the leader, which takes no part, is to start it: by the errand */
+    bool begun;                 /* this thread has seen it start */
+    hier_errand errand;
     unsigned looks;              /* how often this thread thought of driving */
     int error;                   /* the first one that this thread noticed */
     int at;                      /* where the part goes on */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
 #include <hier/drive.h>
+#include <hier/order.h>
 #include <hier/part.h>
 #include <hier/staging.h>
 #include <string.h>
@@ -11,14 +12,14 @@ static hier_part *part_of(weft_request *request) {
     return (hier_part *)request;
 }
 
-int hier_thread_run(weft_comm *comm, const hier_arguments *arguments, hier_collective *part) {
+int hier_thread_run(weft_comm *comm, const hier_arguments *arguments) {
     hier_call call;
     hier_take(&call, comm, comm->member, comm->team->slots, arguments, true);
     call.scratch = &comm->member->scratch;
     if (!intra_is_free(&call.meeting))
         hier_await_slot(&call);
     intra_occupy(&call.meeting);
-    (void)part(&call); /* it waits, so it is over */
+    (void)hier_thread_collective(arguments)(&call); /* it waits, so it is over */
     if (call.error)
         hier_await_settled(&call);
     hier_comm_goes_on(comm);
@@ -76,7 +77,7 @@ static void *copy_side(arrays *side, size_t ranks, const weft_datatype *type, vo
 static int copy_arrays(const weft_comm *comm, hier_part *part) {
     hier_arguments *a = &part->arguments;
     size_t ranks = (size_t)comm->size;
-    int which = a->staging ? 0 : arrays_of(comm, a);
+    int which = arrays_of(comm, a);
     bool typed = a->collective == INTER_ALLTOALLW;
     if (!which)
         return WEFT_SUCCESS;
@@ -308,7 +309,7 @@ void hier_part_wait(weft_request *request, const void *caller) {
         hier_agent_progress(comm->agent);
         sched_yield();
     }
-    hier_comm_goes_on(comm);
+    hier_comm_goes_on(part->call.comm);
 }
 
 bool hier_parts_sleep(const hier_agent *agent, long nanoseconds) {
@@ -323,13 +324,13 @@ bool hier_parts_sleep(const hier_agent *agent, long nanoseconds) {
 }
 
 static void start(hier_part *part) {
-    weft_comm *comm = part->base.comm;
+    weft_comm *comm = part->base.comm, *on = hier_comm_inner(comm);
     hier_ring *ring = part->ring;
     hier_call *call = &part->call;
     intra_member *member = ring ? &ring->intra->members[comm->thread] : comm->member;
     if (part->arguments.staging)
         hier_staging_pack(part->arguments.staging);
-    hier_take(call, comm, member, ring ? ring->slots : comm->team->slots, &part->arguments, false);
+    hier_take(call, on, member, ring ? ring->slots : comm->team->slots, &part->arguments, false);
     call->scratch = &part->scratch;
     call->ring = ring;
     part->state = HIER_QUEUED;
@@ -346,13 +347,31 @@ static void start(hier_part *part) {
     hier_parts_progress(comm);
 }
 
+/* Of ranks that have places. */
+static int prepare_in_order(const weft_comm *comm, hier_part *part) {
+    void *mapped[2];
+    if (!hier_order_is_one(&part->arguments))
+        return core_error(WEFT_ERR_UNSUPPORTED,
+                          "rank %d: %s: ranks that are not in the order of their nodes have the blocking form only",
+                          comm->rank, part->arguments.call);
+    int code = hier_order_map(comm, &part->arguments, mapped);
+    if (code)
+        return code;
+    code = copy_arrays(comm->inner, part);
+    free(mapped[0]);
+    free(mapped[1]);
+    return code;
+}
+
 static int prepare(weft_comm *comm, hier_part *part, bool persistent) {
     /* Counted whatever comes of the call: the other ranks count it too. */
     uint64_t number = persistent ? comm->member->rings++ : 0;
     int code = WEFT_SUCCESS;
     if (part->arguments.strided)
         code = hier_stage(comm, &part->arguments);
-    if (!code)
+    if (!code && comm->inner)
+        code = prepare_in_order(comm, part);
+    else if (!code && !part->arguments.staging)
         code = copy_arrays(comm, part);
     if (!code && persistent) {
         part->ring = join_ring(comm->team, number);
@@ -363,12 +382,10 @@ static int prepare(weft_comm *comm, hier_part *part, bool persistent) {
     return code;
 }
 
-int hier_part_make(weft_comm *comm, const hier_arguments *arguments, hier_collective *run, bool persistent,
-                   weft_request **request) {
+int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request) {
     hier_part *part = take(comm);
     if (!part)
         return WEFT_ERR_NOMEM;
-    part->run = run;
     part->arguments = *arguments;
     part->base.call = arguments->call;
     part->moved = hier_moved_inside(comm, arguments);
@@ -378,6 +395,7 @@ int hier_part_make(weft_comm *comm, const hier_arguments *arguments, hier_collec
         hier_part_give(&part->base);
         return code;
     }
+    part->run = hier_thread_collective(&part->arguments);
     part->base.owned = true;
     part->base.persistent = persistent;
     comm->requests++;

@@ -37,8 +37,7 @@ typedef struct hier_part {
 } hier_part;
 
 /** Begins a collective whose arguments are checked; a persistent one is only prepared. WEFT_ERR_NOMEM. */
-int hier_part_make(weft_comm *comm, const hier_arguments *arguments, hier_collective *run, bool persistent,
-                   weft_request **request);
+int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request);
 
 /** Starts a persistent one that is not active. */
 void hier_part_restart(weft_request *request);

@@ -168,8 +168,11 @@ int hier_plan_make(const weft_comm *comm, const hier_arguments *arguments, hier_
                               .count = arguments->bytes,
                               .element_bytes = 1,
                               .in_place = arguments->in_place};
-    plan->binding = (inter_binding){
-        .send = arguments->send, .recv = arguments->recv, .by_lines = true, .counted_as = arguments->collective};
+    plan->binding = (inter_binding){.send = arguments->send,
+                                    .recv = arguments->recv,
+                                    .processes = comm->layout->processes,
+                                    .counted_as = arguments->collective,
+                                    .by_lines = true};
     if (inter_is(arguments->collective, INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV)))
         plan->view.count = arguments->own_bytes;
     if (arrays && !make_room(plan, arrays))

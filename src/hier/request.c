@@ -34,6 +34,7 @@ void hier_request_give(weft_request *request) {
         hier_staging_free(operation->staging);
     operation->staging = NULL;
     comm->world->requests -= request->owned;
+    comm->operations -= request->owned;
     request->owned = request->active = request->persistent = false;
     request->next_free = comm->free_requests;
     comm->free_requests = request;
@@ -171,11 +172,12 @@ static int make(weft_comm *comm, const hier_arguments *arguments, bool persisten
         hier_request_give(&made->base);
         return code;
     }
-    made->id = (inter_id){0, sequence, persistent}; /* context 0 is the process communicator's */
+    made->id = (inter_id){comm->context, sequence, persistent};
     made->staging = arguments->staging;
     made->base.owned = true;
     made->base.persistent = persistent;
     comm->world->requests++;
+    comm->operations++;
     *request = &made->base;
     if (!persistent)
         run(made);

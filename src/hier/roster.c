@@ -94,7 +94,7 @@ static bool call_team(const weft_team *team, int process, core_roll *roll) {
         row->process = process;
         row->thread = thread;
         row->home = (int32_t)team->context;
-        row->home_rank = (int32_t)team->offsets[team->node] + thread;
+        row->home_rank = (int32_t)team->layout.offsets[team->node] + thread;
     }
     return true;
 }

@@ -62,7 +62,7 @@ static inline bool send_at_once(MESSAGE) {
     if (!hier_message_is_plain(comm, buffer, count, type, dest, tag, false, &bytes))
         return false;
     const size_t *offsets = comm->layout->offsets + comm->node;
-    size_t thread = (size_t)dest - offsets[0];
+    size_t thread = (size_t)hier_layout_place(comm->layout, dest) - offsets[0];
     if (thread >= offsets[1] - offsets[0] ||
         !intra_mail_send_short(comm->mailbox, &comm->team->mailboxes[thread], (int)thread, tag, buffer, bytes))
         return false;

@@ -381,13 +381,13 @@ void hier_staging_free(hier_staging *staging) {
     free(staging);
 }
 
-int hier_thread_staged(weft_comm *comm, const hier_arguments *arguments, hier_collective *run) {
+int hier_thread_staged(weft_comm *comm, const hier_arguments *arguments, hier_runner *run) {
     hier_arguments staged = *arguments;
     int code = hier_stage(comm, &staged);
     if (!staged.staging)
         return code;
     hier_staging_pack(staged.staging);
-    code = hier_thread_run(comm, &staged, run);
+    code = run(comm, &staged);
     if (!code)
         hier_staging_unpack(staged.staging);
     hier_staging_free(staged.staging);

@@ -32,6 +32,6 @@ void hier_staging_unpack(const hier_staging *staging);
 void hier_staging_free(hier_staging *staging);
 
 /** `run`, a blocking collective of a thread communicator, staged. The arguments are checked and strided. */
-int hier_thread_staged(weft_comm *comm, const hier_arguments *arguments, hier_collective *run);
+int hier_thread_staged(weft_comm *comm, const hier_arguments *arguments, hier_runner *run);
 
 #endif

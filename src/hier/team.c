@@ -21,7 +21,24 @@ static bool team_valid(const weft_team *team) {
     return core_pooled_valid(team, HIER_TEAM_MAGIC);
 }
 
-static void free_parts(weft_team *team) {
+weft_team *hier_team_take(hier_world *world) {
+    weft_team *team = core_pool_take(&teams, sizeof(*team), HIER_TEAM_MAGIC);
+    if (!team) {
+        core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a team", world->process_comm->rank);
+        return NULL;
+    }
+    team->world = world;
+    team->context = HIER_NO_CONTEXT;
+    pthread_mutex_init(&team->rings_lock, NULL);
+    return team;
+}
+
+void hier_team_give(weft_team *team) {
+    uint32_t context = team->context;
+    hier_world *world = team->world;
+    /* Nobody is in them any more; entering the funnel, whoever drove the last collective is out of them too. */
+    if (context != HIER_NO_CONTEXT)
+        hier_channels_let_in(world, context, NULL, 0);
     for (uint64_t slot = 0; team->slots && slot < (uint64_t)team->world->config.slots; slot++)
         inter_execution_free(&team->slots[slot].execution);
     for (int thread = 0; team->mailboxes && thread < hier_layout_threads(&team->layout, team->node); thread++)
@@ -32,7 +49,9 @@ static void free_parts(weft_team *team) {
     intra_team_free(team->intra);
     free(team->slots);
     free((void *)team->taken);
-    free(team->offsets);
+    hier_layout_free(&team->layout);
+    core_pool_give(&teams, team, HIER_TEAM_MAGIC);
+    hier_contexts_return(&world->contexts, context);
 }
 
 /* Does a core have to carry more than one of the threads of all processes on this host? */
@@ -50,31 +69,39 @@ static bool oversubscribed(const weft_comm *parent, const entry *entries) {
 }
 
 static int make_layout(weft_team *team, const weft_comm *parent, const entry *entries) {
-    team->offsets = malloc(((size_t)parent->size + 1) * sizeof(size_t));
-    if (!team->offsets)
+    hier_layout_parts parts;
+    int64_t ranks = 0;
+    for (int node = 0; node < parent->size; node++)
+        ranks += entries[node].threads;
+    if (ranks > INT32_MAX)
+        return core_error(WEFT_ERR_ARG, "rank %d: weft_team_create: %lld threads in all, at most %d can be ranks",
+                          parent->rank, (long long)ranks, INT32_MAX);
+    if (!hier_layout_make(&team->layout, &parts, parent->size, 0))
         return core_error(WEFT_ERR_NOMEM, "rank %d: weft_team_create: no memory for %d nodes", parent->rank,
                           parent->size);
-    team->offsets[0] = 0;
-    for (int node = 0; node < parent->size; node++)
-        team->offsets[node + 1] = team->offsets[node] + (size_t)entries[node].threads;
-    if (team->offsets[parent->size] > INT32_MAX)
-        return core_error(WEFT_ERR_ARG, "rank %d: weft_team_create: %zu threads in all, at most %d can be ranks",
-                          parent->rank, team->offsets[parent->size], INT32_MAX);
-    team->layout = hier_layout_of(parent->size, team->offsets);
+    for (int node = 0; node < parent->size; node++) {
+        parts.offsets[node + 1] = parts.offsets[node] + (size_t)entries[node].threads;
+        parts.processes[node] = hier_layout_process(parent->layout, node);
+    }
+    hier_layout_count(&team->layout);
+    team->layout.places = team->layout.ranks = NULL;
+    if (!parent->layout->processes)
+        team->layout.processes = NULL;
     return WEFT_SUCCESS;
 }
 
 static int make_mailboxes(weft_team *team, int threads, core_waiting waiting) {
     size_t bytes = (size_t)threads * sizeof(intra_mailbox);
-    int first = (int)team->offsets[team->node], code = WEFT_SUCCESS;
+    int first = (int)team->layout.offsets[team->node], code = WEFT_SUCCESS;
     hier_world *world = team->world;
     team->mailboxes = aligned_alloc(alignof(intra_mailbox), bytes);
     if (!team->mailboxes)
-        return core_error(WEFT_ERR_NOMEM, "rank %d: weft_team_create: no memory for %d mailboxes", first, threads);
+        return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for the mailboxes of %d threads",
+                          world->process_comm->rank, threads);
     memset(team->mailboxes, 0, bytes);
     for (int thread = 0; thread < threads && !code; thread++)
-        code = hier_mailbox_init(hier_channel_of_thread(world, thread), &team->mailboxes[thread], first + thread,
-                                 threads, waiting);
+        code = hier_mailbox_init(hier_channel_of_thread(world, thread), &team->mailboxes[thread],
+                                 hier_layout_rank(&team->layout, first + thread), threads, waiting);
     return code;
 }
 
@@ -85,10 +112,9 @@ static void make_tree(weft_team *team, int threads) {
     intra_tree_build(&team->tree, threads, groups, used ? core_topology_groups(groups, INTRA_TREE_LEVELS) : 0);
 }
 
-static int make_threads(weft_team *team, const weft_comm *parent, const entry *entries) {
+int hier_team_make_threads(weft_team *team, core_waiting waiting) {
     const core_config *config = &team->world->config;
     int threads = hier_layout_threads(&team->layout, team->node);
-    core_waiting waiting = core_waiting_resolve(config->wait_policy, oversubscribed(parent, entries));
     make_tree(team, threads);
     team->slots = calloc((size_t)config->slots, sizeof(*team->slots));
     team->taken = calloc((size_t)threads, sizeof(*team->taken));
@@ -96,7 +122,8 @@ static int make_threads(weft_team *team, const weft_comm *parent, const entry *e
     if (code)
         return code;
     if (!team->slots || !team->taken)
-        return core_error(WEFT_ERR_NOMEM, "rank %d: weft_team_create: no memory for %d threads", parent->rank, threads);
+        return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a team of %d threads",
+                          team->world->process_comm->rank, threads);
     return intra_team_create(threads, config->slots, waiting, &team->intra);
 }
 
@@ -114,7 +141,7 @@ static int exchange_entries(weft_comm *parent, int threads, bool has_place, entr
     if (threads > WEFT_MAX_TEAM_THREADS)
         threads = WEFT_MAX_TEAM_THREADS;
     entry own = {.threads = code ? code : threads,
-                 .host = hier_world_host(world, parent->rank),
+                 .host = hier_world_host(world, world->process_comm->rank),
                  .cores = world->card.cores,
                  .host_cores = world->card.host_cores,
                  .cores_hash = world->card.cores_hash};
@@ -129,81 +156,55 @@ static int exchange_entries(weft_comm *parent, int threads, bool has_place, entr
 }
 
 /*
- * Agrees on a context that is free in all processes: the lowest bit that all have. `usable` false: this process will not make
- * the team; then nobody does. `awake`: no thread of this process sleeps, and on return, none of any process does. Every
- * process comes here or none.
+ * Do all make the team? `usable` false: this process will not, and then nobody does. `awake`: no thread of this process sleeps, and
+ * on return, none of any process does. Every process comes here or none.
  */
-static int agree_context(weft_comm *parent, bool usable, bool *awake, uint32_t *context) {
-    enum { WORDS = INTER_CONTEXTS / 64 };
-    hier_world *world = parent->world;
-    uint64_t unused[WORDS + 2];
-    pthread_mutex_lock(&world->contexts_lock);
-    for (int word = 0; word < WORDS; word++)
-        unused[word] = ~world->contexts[word];
-    pthread_mutex_unlock(&world->contexts_lock);
-    unused[WORDS] = usable;
-    unused[WORDS + 1] = *awake;
-    int code = weft_allreduce(WEFT_IN_PLACE, unused, WORDS + 2, WEFT_UINT64_T, WEFT_BAND, parent);
+static int agree(weft_comm *parent, bool usable, bool *awake) {
+    uint64_t says[2] = {usable, *awake};
+    int code = weft_allreduce(WEFT_IN_PLACE, says, 2, WEFT_UINT64_T, WEFT_BAND, parent);
     if (code)
         return code;
-    if (!unused[WORDS])
+    *awake = says[1];
+    if (!says[0])
         return usable ? core_error(WEFT_ERR_NOMEM, "rank %d: weft_team_create: another process has no memory for it",
                                    parent->rank)
                       : WEFT_ERR_NOMEM;
-    *awake = unused[WORDS + 1];
-    int word = 0;
-    while (word < WORDS && !unused[word])
-        word++;
-    if (word == WORDS)
-        return core_error(WEFT_ERR_BUSY, "rank %d: weft_team_create: %u teams stand already", parent->rank,
-                          INTER_CONTEXTS - 1);
-    int bit = __builtin_ctzll(unused[word]);
-    pthread_mutex_lock(&world->contexts_lock);
-    world->contexts[word] |= (uint64_t)1 << bit;
-    pthread_mutex_unlock(&world->contexts_lock);
-    *context = (uint32_t)(word * 64 + bit);
     return WEFT_SUCCESS;
 }
 
-static void return_context(hier_world *world, uint32_t context) {
-    pthread_mutex_lock(&world->contexts_lock);
-    world->contexts[context / 64] &= ~((uint64_t)1 << context % 64);
-    pthread_mutex_unlock(&world->contexts_lock);
+static void open_to_messages(weft_team *team, bool awake) {
+    hier_world *world = team->world;
+    hier_funnel_enter(world);
+    if (!awake && world->lines_may_wake && !world->lines_wake) {
+        inter_lines_let_sleep(world->lines);
+        world->lines_wake = true;
+    }
+    team->by_lines = awake || world->lines_wake;
+    hier_funnel_leave(world);
+    hier_channels_let_in(world, team->context, team->mailboxes, team->intra->threads);
 }
 
 /* Builds what is this process's own; then all agree, and then it stands everywhere or nowhere. */
 static int build(weft_comm *parent, const entry *entries, weft_team **made) {
-    weft_team *team = core_pool_take(&teams, sizeof(*team), HIER_TEAM_MAGIC);
-    int code = WEFT_ERR_NOMEM;
+    weft_team *team = hier_team_take(parent->world);
+    int code = team ? WEFT_SUCCESS : WEFT_ERR_NOMEM;
     if (team) {
-        team->world = parent->world;
         team->node = parent->rank;
-        pthread_mutex_init(&team->rings_lock, NULL);
         code = make_layout(team, parent, entries);
-        if (!code)
-            code = make_threads(team, parent, entries);
     }
-    uint32_t context = 0;
-    bool awake = !code && !team->intra->waiting.may_sleep;
-    int agreed = agree_context(parent, code == WEFT_SUCCESS, &awake, &context);
     if (!code)
-        code = agreed;
-    if (code) {
-        if (team) {
-            free_parts(team);
-            core_pool_give(&teams, team, HIER_TEAM_MAGIC);
-        }
-        return code;
+        code = hier_team_make_threads(
+            team, core_waiting_resolve(team->world->config.wait_policy, oversubscribed(parent, entries)));
+    bool awake = !code && !team->intra->waiting.may_sleep;
+    int agreed = agree(parent, code == WEFT_SUCCESS, &awake);
+    if (!agreed)
+        agreed = hier_contexts_agree(parent, "weft_team_create", 1, &team->context);
+    if (agreed || code) {
+        if (team)
+            hier_team_give(team);
+        return code ? code : agreed;
     }
-    team->context = context;
-    hier_funnel_enter(team->world);
-    if (!awake && team->world->lines_may_wake && !team->world->lines_wake) {
-        inter_lines_let_sleep(team->world->lines);
-        team->world->lines_wake = true;
-    }
-    team->by_lines = awake || team->world->lines_wake;
-    hier_funnel_leave(team->world);
-    hier_channels_let_in(team->world, context, team->mailboxes, team->intra->threads);
+    open_to_messages(team, awake);
     hier_roster_add_team(&team->world->roster, team);
     *made = team;
     return WEFT_SUCCESS;
@@ -225,7 +226,7 @@ int weft_team_create(weft_comm *parent, int nthreads, weft_team **team) {
     weft_team *made = NULL;
     code = exchange_entries(parent, nthreads, team != NULL, entries);
     if (!code)
-        code = hier_channels_open(parent->world, (int)entries[parent->rank].threads);
+        code = hier_channels_open(parent, (int)entries[parent->rank].threads);
     if (!code)
         code = build(parent, entries, &made);
     free(entries);
@@ -236,17 +237,13 @@ int weft_team_create(weft_comm *parent, int nthreads, weft_team **team) {
     return WEFT_SUCCESS;
 }
 
-/* Under FUNNELED thread 0 is the thread that called weft_init, and that thread is thread 0. */
-static bool is_leader_thread(const hier_world *world) {
-    return pthread_equal(world->init_thread, pthread_self());
-}
-
-/* Takes a thread number, the one wanted or any; -1 when it is not to be had. */
+/* Takes a thread number, the one wanted or any; -1 when it is not to be had. Under FUNNELED thread 0 is the leader, and the leader
+ * is thread 0. */
 static int take_number(weft_team *team, int wanted) {
     int first = wanted, last = wanted;
     if (wanted == WEFT_ANY_THREAD) {
         bool funneled = team->world->config.thread_level == WEFT_THREAD_FUNNELED;
-        bool leads = funneled && is_leader_thread(team->world);
+        bool leads = funneled && hier_is_leader(team->world);
         first = funneled && !leads;
         last = leads ? 0 : team->intra->threads - 1;
     }
@@ -264,7 +261,7 @@ static int check_number(const weft_team *team, int thread) {
         return core_error(WEFT_ERR_THREAD,
                           "process %d: weft_team_enter: thread is %d, expected 0 … %d or WEFT_ANY_THREAD", team->node,
                           thread, threads - 1);
-    if (thread == 0 && world->config.thread_level == WEFT_THREAD_FUNNELED && !is_leader_thread(world))
+    if (thread == 0 && world->config.thread_level == WEFT_THREAD_FUNNELED && !hier_is_leader(world))
         return core_error(WEFT_ERR_THREAD,
                           "process %d: weft_team_enter: under FUNNELED thread 0 is the thread that called weft_init",
                           team->node);
@@ -292,7 +289,8 @@ int weft_team_enter(weft_team *team, int thread, weft_comm **comm) {
     }
     made->world = team->world;
     made->layout = &team->layout;
-    made->rank = (int)team->offsets[team->node] + number;
+    made->context = team->context;
+    made->rank = (int)team->layout.offsets[team->node] + number;
     made->size = hier_layout_size(&team->layout);
     made->node = team->node;
     made->thread = number;
@@ -301,7 +299,6 @@ int weft_team_enter(weft_team *team, int thread, weft_comm **comm) {
     made->member = &team->intra->members[number];
     made->mailbox = &team->mailboxes[number];
     made->channel = hier_channel_of_thread(team->world, number);
-    made->queued_last = &made->queued;
     code = hier_agent_join(made);
     if (code) {
         hier_comm_give(made);
@@ -319,8 +316,16 @@ int weft_team_leave(weft_comm **comm) {
     if (code)
         return code;
     weft_comm *leaving = *comm;
-    if (!leaving->team)
-        return core_error(WEFT_ERR_ARG, "rank %d: weft_team_leave: a process communicator is not left", leaving->rank);
+    if (!leaving->team || leaving->origin)
+        return core_error(WEFT_ERR_ARG, "rank %d: weft_team_leave: %s is not left", leaving->rank,
+                          leaving->team ? "a communicator that was split or duplicated (weft_comm_free)"
+                                        : "a process communicator");
+    int derived = atomic_load_explicit(&leaving->derived, memory_order_relaxed); /* the thread's own */
+    if (derived)
+        return core_error(WEFT_ERR_BUSY,
+                          "rank %d: weft_team_leave: %d communicators that descend from this one are not freed "
+                          "(weft_comm_free)",
+                          leaving->rank, derived);
     if (leaving->requests || leaving->buffer.base)
         return core_error(WEFT_ERR_BUSY,
                           "rank %d: weft_team_leave: %zu requests are not completed or freed, %s buffer is "
@@ -345,11 +350,8 @@ int weft_team_free(weft_team **team) {
             return core_error(WEFT_ERR_BUSY, "process %d: weft_team_free: thread %d has not left the team", freed->node,
                               thread);
     hier_world *world = freed->world;
-    hier_channels_let_in(world, freed->context, NULL, 0);
     hier_roster_remove_team(&world->roster, freed);
-    free_parts(freed);
-    return_context(world, freed->context);
-    core_pool_give(&teams, freed, HIER_TEAM_MAGIC);
+    hier_team_give(freed);
     atomic_fetch_sub_explicit(&world->teams, 1, memory_order_release); /* pairs with weft_finalize */
     *team = NULL;
     return WEFT_SUCCESS;

@@ -49,7 +49,8 @@ static int make_process_comm(hier_world *world, int rank, int size) {
         return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a communicator of %d processes", rank, size);
     for (int node = 0; node <= size; node++)
         world->node_offsets[node] = (size_t)node;
-    world->layout = hier_layout_of(size, world->node_offsets);
+    world->layout = (hier_layout){.nodes = size, .offsets = world->node_offsets};
+    hier_layout_count(&world->layout);
     weft_comm *comm = world->process_comm;
     comm->world = world;
     comm->layout = &world->layout;
@@ -57,6 +58,7 @@ static int make_process_comm(hier_world *world, int rank, int size) {
     comm->size = size;
     comm->mailbox = &world->mailbox;
     comm->channel = &world->channel;
+    world->mailbox.by_lock = true;
     return hier_mailbox_init(&world->channel, &world->mailbox, rank, 1, (core_waiting){0});
 }
 
@@ -94,11 +96,11 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
     made->transport = transport;
     made->engine.transport = transport;
     made->init_thread = pthread_self();
-    made->contexts[0] = 1; /* the process communicator's */
     hier_channel_init(&made->channel, made, 1, config->thread_level != WEFT_THREAD_FUNNELED);
     made->channel.transport = transport;
     hier_channel_open(&made->channel, 0, &made->mailbox, 1);
-    pthread_mutex_init(&made->contexts_lock, NULL);
+    hier_contexts_init(&made->contexts);
+    pthread_mutex_init(&made->channels_lock, NULL);
     hier_roster_init(&made->roster);
     pthread_mutex_init(&made->observation.lock, NULL);
     bool crowded = false;
@@ -168,6 +170,7 @@ int hier_world_use_lines(hier_world *world, inter_lines *lines) {
 }
 
 void hier_world_destroy(hier_world *world) {
+    hier_run_errands(world);
     if (world->process_comm) {
         intra_mailbox_free(&world->mailbox);
         hier_messages_free(world->process_comm);
@@ -187,7 +190,8 @@ void hier_world_destroy(hier_world *world) {
     }
     hier_observation_close(world);
     pthread_mutex_destroy(&world->observation.lock);
-    pthread_mutex_destroy(&world->contexts_lock);
+    hier_contexts_destroy(&world->contexts);
+    pthread_mutex_destroy(&world->channels_lock);
     hier_roster_destroy(&world->roster);
     free(world->node_offsets);
     free(world->carrier.failed);

@@ -11,6 +11,8 @@
 #include <core/wait.h>
 #include <hier/activity.h>
 #include <hier/carrier.h>
+#include <hier/contexts.h>
+#include <hier/errand.h>
 #include <hier/layout.h>
 #include <hier/observer.h>
 #include <hier/select.h>
@@ -47,14 +49,14 @@ typedef struct hier_world {
     hier_selector selector;
     core_waiting waiting; /* of one thread a process */
     pthread_t init_thread;
-    size_t requests;      /* of collectives, that users have handles on; under the funnel, as is the next */
-    uint64_t completions; /* of these, so far */
-    size_t *node_offsets; /* 0, 1, 2, … size */
-    hier_layout layout;   /* of the process communicator: every node has one rank */
-    weft_comm *process_comm;
-    uint64_t contexts[INTER_CONTEXTS /
-                      64];         /* a bit each: in use here; under the process communicator's rule of one thread */
-    pthread_mutex_t contexts_lock; /* since weft_team_free may come from another thread */
+    size_t requests;         /* of collectives, that users have handles on; under the funnel, as is the next */
+    uint64_t completions;    /* of these, so far */
+    size_t *node_offsets;    /* 0, 1, 2, … size */
+    hier_layout layout;      /* of the process communicator: every node has one rank */
+    weft_comm *process_comm; /* … and the first of a list: those that were split and have messages, under the funnel */
+    hier_contexts contexts;
+    pthread_mutex_t channels_lock; /* who opens channels, or adds to the directory */
+    core_inbox errands;            /* anybody puts in, who holds the funnel takes out */
     _Atomic int teams;             /* that stand */
     hier_observation observation;
     hier_roster roster;         /* of its threads */
@@ -89,9 +91,18 @@ void hier_world_destroy(hier_world *world);
 /** A number that is equal for the processes of one host. */
 int hier_world_host(const hier_world *world, int process);
 
+/** Is it the thread that called weft_init? */
+static inline bool hier_is_leader(const hier_world *world) {
+    return pthread_equal(world->init_thread, pthread_self());
+}
+
+static inline bool hier_is_funneled(const hier_world *world) {
+    return world->config.thread_level == WEFT_THREAD_FUNNELED;
+}
+
 /** May the calling thread drive the network, when it has the funnel? */
 static inline bool hier_may_drive(const hier_world *world) {
-    return world->config.thread_level != WEFT_THREAD_FUNNELED || pthread_equal(world->init_thread, pthread_self());
+    return !hier_is_funneled(world) || hier_is_leader(world);
 }
 
 /**

@@ -44,12 +44,13 @@ void inter_directory_free(inter_directory *directory) {
 
 int inter_directory_put(inter_directory *directory, int channel, const void *address, size_t bytes) {
     entry *at = &directory->entries[channel];
+    if (at->address)
+        return WEFT_SUCCESS; /* others may be reading it */
     void *copy = malloc(bytes);
     if (!copy)
         return core_error(WEFT_ERR_NOMEM, "no memory for the address of channel %d of process %d, %zu bytes",
                           channel % INTER_CHANNELS, channel / INTER_CHANNELS, bytes);
     memcpy(copy, address, bytes);
-    free(at->address);
     *at = (entry){copy, bytes};
     return WEFT_SUCCESS;
 }
@@ -62,6 +63,13 @@ int inter_directory_find(const inter_directory *directory, int channel, const vo
     *address = at->address;
     *bytes = at->bytes;
     return WEFT_SUCCESS;
+}
+
+int inter_directory_count(const inter_directory *directory, int process) {
+    int count = 0;
+    while (count < INTER_CHANNELS && directory->entries[process * INTER_CHANNELS + count].address)
+        count++;
+    return count;
 }
 
 size_t inter_directory_pack(const inter_directory *directory, int process, int first, int end, void *to) {

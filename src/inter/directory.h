@@ -6,7 +6,7 @@
  * it while other threads drive theirs. Channels are made when they are needed, and their addresses exchanged through the main
  * transport: what a process has put down here is packed, carried to the others, and unpacked there.
  *
- * Entries are written once. An entry is written before, and read after, whatever told the reader of the channel; so different threads
+ * Entries are written once, and what is told again is left as it is. An entry is written before, and read after, whatever told the reader of the channel; so different threads
  * may read while others are added.
  */
 #ifndef INTER_DIRECTORY_H
@@ -28,6 +28,9 @@ int inter_directory_put(inter_directory *directory, int channel, const void *add
 
 /** *address belongs to the directory. Errors: WEFT_ERR_RANK, there is no such channel. */
 int inter_directory_find(const inter_directory *directory, int channel, const void **address, size_t *bytes);
+
+/** How many channels of a process are known: their numbers begin at 0. */
+int inter_directory_count(const inter_directory *directory, int process);
 
 /** Writes channels first … end-1 of a process down at `to` (NULL: nowhere); the bytes that this takes. */
 size_t inter_directory_pack(const inter_directory *directory, int process, int first, int end, void *to);

@@ -31,15 +31,16 @@ static int issue(inter_lane *lane, size_t index, bool read_next) {
     inter_request *request = &execution->requests[index];
     void *left = address_of(execution, step->left), *out = address_of(execution, step->out);
     size_t bytes = step->count * execution->element_bytes;
+    int peer = execution->processes ? execution->processes[step->peer] : step->peer;
     request->native = NULL;
     request->completion = step->independent ? &lane->whole : &lane->stage;
     request->read_next = read_next;
     switch ((enum inter_step_kind)step->kind) {
     case INTER_STEP_SEND:
-        count_send(execution, step->peer, bytes);
-        return transport->send(transport, step->peer, tag_of(execution, step, transport->rank), left, bytes, request);
+        count_send(execution, peer, bytes);
+        return transport->send(transport, peer, tag_of(execution, step, transport->rank), left, bytes, request);
     case INTER_STEP_RECV:
-        return transport->recv(transport, step->peer, tag_of(execution, step, step->peer), out, bytes, request);
+        return transport->recv(transport, peer, tag_of(execution, step, peer), out, bytes, request);
     case INTER_STEP_REDUCE:
         return core_reduce(execution->op, execution->type, left, address_of(execution, step->right), out, step->count);
     case INTER_STEP_COPY:
@@ -236,6 +237,7 @@ void inter_execution_run(inter_execution *execution, inter_id id, const inter_bi
     execution->type = binding->type;
     execution->op = binding->op;
     execution->counted_as = binding->counted_as;
+    execution->processes = binding->processes;
     execution->tag = tag_base(id);
     execution->next = 0;
     execution->busy_lanes = 0;

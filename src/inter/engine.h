@@ -74,6 +74,7 @@ struct inter_execution {
     const weft_op *op;
     inter_engine *engine;
     inter_transport *transport; /* the engine's own or its lines */
+    const int *processes;       /* the binding's */
     unsigned counted_as;        /* the binding's */
     uint64_t tag;               /* context, kind and sequence, in their places */
     size_t next;                /* the first step of the strands that have not begun */
@@ -100,6 +101,8 @@ typedef struct inter_binding {
     void *recv;
     const weft_datatype *type;
     const weft_op *op;
+    const int *
+        processes; /* by rank of the view: its rank in the transport, or NULL where they are the same; stays until it is done */
     unsigned counted_as; /* the row of the counters: the user's collective (weft_counted) */
     bool by_lines;       /* in every process: nobody sleeps while it waits; use the engine's lines, if it has any */
 } inter_binding;

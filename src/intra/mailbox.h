@@ -124,6 +124,7 @@ typedef struct intra_mailbox {
     void (*fetch)(void *argument, intra_parcel *parcel, intra_receive *receive);
     void (*drop)(void *argument, intra_parcel *parcel); /* nobody wants it any more */
     void *argument;
+    bool by_lock; /* the owner is whoever holds a lock, not a thread; set once, read by all */
 } intra_mailbox;
 
 /** `threads` of the process send to each other; 0: messages only come by intra_mail_push. Errors: WEFT_ERR_NOMEM. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "calls.h"
 #include "affine.h"
+#include "intra/threads.h"
 #include <algorithm>
 #include <vector>
 
@@ -423,4 +424,45 @@ void Caller::alltoallv(const Call &call) {
     overwrite(send);
     std::fill(send_counts.begin(), send_counts.end(), size_t(1) << 40);
     std::fill(recv_counts.begin(), recv_counts.end(), size_t(1) << 40);
+}
+
+namespace {
+
+bool rooted(inter_collective kind) {
+    return inter_is(kind, INTER_ROOTED);
+}
+
+// What all ranks receive together stays within a few MiB, so that many ranks do not make the test long.
+size_t bounded(inter_collective kind, size_t words, int ranks) {
+    bool squares = inter_is(kind, INTER_ALLGATHERS | INTER_ALLTOALLS);
+    size_t blocks = squares ? size_t(ranks) * size_t(ranks) : size_t(ranks);
+    return std::min(words, std::max<size_t>(300000 / blocks, 2));
+}
+
+} // namespace
+
+std::vector<Call> every_call(int ranks) {
+    std::vector<Call> calls;
+    for (inter_collective kind : thread_collectives)
+        for (size_t words : {1, 128, 129, 12800})
+            for (int root = 0; root < (rooted(kind) ? ranks : 1); root++)
+                for (bool in_place : {false, true}) {
+                    bool some = root == 0 || root == ranks / 2 || root == ranks - 1;
+                    bool can = kind != INTER_BARRIER && kind != INTER_BCAST;
+                    if ((words <= 128 || some) && (can || !in_place))
+                        calls.push_back({kind, bounded(kind, words, ranks), root, in_place, calls.size() + 1});
+                }
+    return calls;
+}
+
+std::vector<Call> mixture(int ranks, size_t count, uint64_t seed) {
+    threads::Random random(seed);
+    std::vector<Call> calls;
+    while (calls.size() < count) {
+        inter_collective kind = thread_collectives[random.below(std::size(thread_collectives))];
+        size_t words = random.below(20) == 0 ? 1000 + random.below(12000) : random.below(140);
+        int root = rooted(kind) ? int(random.below(uint64_t(ranks))) : 0;
+        calls.push_back({kind, bounded(kind, words, ranks), root, random.below(2) == 1, random.below(1u << 30)});
+    }
+    return calls;
 }

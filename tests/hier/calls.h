@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <gtest/gtest.h>
+#include <vector>
 extern "C" {
 #include <inter/algorithm.h>
 #include <weft/weft.h>
@@ -44,6 +45,11 @@ struct Call {
 size_t words_of_block(const Call &call, int rank);
 
 std::ostream &operator<<(std::ostream &out, const Call &call);
+
+// Every collective with every root (of long ones three), 8 B, 1 KiB, 1 KiB + 8 B and 100 KB, in place and not.
+std::vector<Call> every_call(int ranks);
+// A mixture, mostly of short ones.
+std::vector<Call> mixture(int ranks, size_t count, uint64_t seed);
 
 // What the ranks of one job share, and one rank's side of it.
 class Caller {

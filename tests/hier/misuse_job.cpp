@@ -26,6 +26,19 @@ class MisuseJob : public ::testing::Test {
     int rank_ = 0, size_ = 0;
 };
 
+// Without a place for the communicator in one process there is none in any.
+TEST_F(MisuseJob, NowhereToPutACommunicator) {
+    for (int bad = 0; bad < size_; bad++) {
+        weft_comm *made = nullptr;
+        EXPECT_ERROR(WEFT_ERR_ARG, weft_comm_split(comm_, 0, 0, rank_ == bad ? nullptr : &made),
+                     "rank " + std::to_string(rank_), "weft_comm_split");
+        EXPECT_EQ(made, nullptr);
+        if (rank_ != bad)
+            misuse::expect_sentence({"rank " + std::to_string(bad)}, "weft_comm_split");
+    }
+    expect_alive();
+}
+
 // Every process that asks for a number of threads that cannot be makes the team fail everywhere, and the next one stands.
 TEST_F(MisuseJob, BadThreadsInOneProcess) {
     for (int bad = 0; bad < size_; bad++)

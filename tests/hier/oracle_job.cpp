@@ -3,6 +3,7 @@
 #include "directory_bootstrap.h"
 
 #include <atomic>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -42,6 +43,45 @@ void in_team(weft_team *team, int thread, const body &run) {
     check(comm == nullptr, nullptr, "weft_team_leave sets the handle to NULL");
 }
 
+namespace {
+struct place {
+    int color, key;
+};
+
+place place_of(const std::string &mode, const weft_comm *comm) {
+    int rank = weft_rank(comm), node = weft_node(comm), mixed = (int)(hash((uint64_t)rank) >> 40);
+    bool alone = weft_nodes(comm) == weft_size(comm); // no threads to choose among
+    if (mode == "dup")
+        return {0, 0};
+    if (mode == "mixed")
+        return {0, mixed};
+    if (mode == "halves")
+        return {rank % 2, -rank};
+    if (mode == "some")
+        return {node % 2 == 0 || weft_thread(comm) == weft_node_threads(comm, node) - 1 ? 7 : WEFT_COLOR_UNDEFINED,
+                mixed};
+    return {(alone ? rank : weft_thread(comm)) > 0 ? INT_MAX : WEFT_COLOR_UNDEFINED, mixed};
+}
+
+void on_groups(weft_comm *comm, const body &run) {
+    const char *mode = getenv("ORACLE_SPLIT");
+    if (!mode) {
+        run(comm);
+        return;
+    }
+    weft_comm *group = nullptr;
+    place own = place_of(mode, comm);
+    ok(std::string(mode) == "dup" ? weft_comm_dup(comm, &group) : weft_comm_split(comm, own.color, own.key, &group),
+       comm, "weft_comm_split");
+    check((group != nullptr) == (own.color >= 0), comm, "those without a color get no communicator");
+    if (group) {
+        run(group);
+        ok(weft_comm_free(&group), comm, "weft_comm_free");
+    }
+    ok(weft_barrier(comm), comm, "weft_barrier");
+}
+} // namespace
+
 void on_team(int threads, const body &run) {
     weft_team *team = nullptr;
     if (!ok(weft_team_create(weft_process_comm(), threads, &team), weft_process_comm(), "weft_team_create"))
@@ -49,8 +89,8 @@ void on_team(int threads, const body &run) {
     check(weft_team_threads(team) == threads, weft_process_comm(), "weft_team_threads");
     std::vector<std::thread> others;
     for (int thread = 1; thread < threads; thread++)
-        others.emplace_back([=, &run] { in_team(team, thread, run); });
-    in_team(team, 0, run);
+        others.emplace_back([=, &run] { in_team(team, thread, [&](weft_comm *comm) { on_groups(comm, run); }); });
+    in_team(team, 0, [&](weft_comm *comm) { on_groups(comm, run); });
     for (auto &other : others)
         other.join();
     ok(weft_team_free(&team), weft_process_comm(), "weft_team_free");
@@ -62,7 +102,7 @@ void on_team(const body &run) {
 
 void on_both(const body &run) {
     on_team(run);
-    run(weft_process_comm());
+    on_groups(weft_process_comm(), run);
 }
 
 bool check(bool holds, const weft_comm *comm, const std::string &what) {

@@ -17,6 +17,12 @@ using body = std::function<void(weft_comm *)>;
 // The threads that this process brings: WEFT_THREADS (`weftrun -t`), or 1 + 2r mod 3 in process r when ORACLE_UNEVEN is set.
 int threads();
 
+// ORACLE_SPLIT set, on_team and on_both run the body on communicators split from theirs, by the ranks that are in them:
+//     dup      all, as they are                      mixed    all, in a random order, so that they are interleaved over the nodes
+//     halves   odd and even ranks, backwards         some     one thread of every other process, and all of the rest, mixed
+//     others   all but the leaders, who wait in weft
+// Only tests that do not ask where ranks are run like that.
+
 // Makes a team over all processes and runs the body in each of its threads. Thread 0 is the caller.
 void on_team(const body &run);
 void on_team(int threads, const body &run);

@@ -27,47 +27,6 @@ const char *const algorithms[] = {
 
 constexpr unsigned several_algorithms = INTER_BIT(INTER_BARRIER) | INTER_BIT(INTER_BCAST) | INTER_REDUCTIONS;
 
-bool rooted(inter_collective kind) {
-    return inter_is(kind, INTER_ROOTED);
-}
-
-// What all ranks receive together stays within a few MiB, so that many ranks do not make the test long.
-size_t bounded(inter_collective kind, size_t words, int ranks) {
-    bool squares = inter_is(kind, INTER_ALLGATHERS | INTER_ALLTOALLS);
-    size_t blocks = squares ? size_t(ranks) * size_t(ranks) : size_t(ranks);
-    return std::min(words, std::max<size_t>(300000 / blocks, 2));
-}
-
-// Every collective with every root (of long ones three), 8 B, 1 KiB, 1 KiB + 8 B and 100 KB, in place and not.
-std::vector<Call> every_call(const JobShape &shape) {
-    std::vector<Call> calls;
-    int ranks = shape.ranks();
-    for (inter_collective kind : thread_collectives)
-        for (size_t words : {1, 128, 129, 12800})
-            for (int root = 0; root < (rooted(kind) ? ranks : 1); root++)
-                for (bool in_place : {false, true}) {
-                    bool some = root == 0 || root == ranks / 2 || root == ranks - 1;
-                    bool can = kind != INTER_BARRIER && kind != INTER_BCAST;
-                    if ((words <= 128 || some) && (can || !in_place))
-                        calls.push_back({kind, bounded(kind, words, ranks), root, in_place, calls.size() + 1});
-                }
-    return calls;
-}
-
-// A mixture, mostly of short ones.
-std::vector<Call> mixture(const JobShape &shape, size_t count, uint64_t seed) {
-    threads::Random random(seed);
-    std::vector<Call> calls;
-    int ranks = shape.ranks();
-    while (calls.size() < count) {
-        inter_collective kind = thread_collectives[random.below(std::size(thread_collectives))];
-        size_t words = random.below(20) == 0 ? 1000 + random.below(12000) : random.below(140);
-        int root = rooted(kind) ? int(random.below(uint64_t(ranks))) : 0;
-        calls.push_back({kind, bounded(kind, words, ranks), root, random.below(2) == 1, random.below(1u << 30)});
-    }
-    return calls;
-}
-
 // Every rank makes all the calls; with `dawdling` at its own pace.
 void perform_all(const JobShape &shape, const std::vector<Call> &calls, bool dawdling) {
     SCOPED_TRACE(::testing::Message() << shape);
@@ -100,7 +59,7 @@ std::string shape_name(const ::testing::TestParamInfo<Threads> &info) {
 TEST_P(Shapes, EveryCallIsRight) {
     for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED}) {
         JobShape shape{GetParam(), level};
-        perform_all(shape, every_call(shape), false);
+        perform_all(shape, every_call(shape.ranks()), false);
         ASSERT_FALSE(HasFailure());
     }
 }
@@ -115,7 +74,7 @@ TEST_P(Shapes, EveryAlgorithmIsRight) {
         shape.slots = 4;
         shape.seed = 17;
         std::vector<Call> calls;
-        for (const Call &call : every_call(shape))
+        for (const Call &call : every_call(shape.ranks()))
             if (inter_is(call.kind, several_algorithms) && (call.root + int(call.words)) % 2 == 0)
                 calls.push_back(call);
         perform_all(shape, calls, false);
@@ -133,7 +92,7 @@ TEST_P(Shapes, MixturesAreRightUnderEveryPolicy) {
             shape.seed = seed % 3;
             // Who sleeps on the network wakes by the clock: the sim transport has nothing to sleep on.
             bool slow = shape.crawls() || (policy == WEFT_WAIT_BLOCK && shape.threads.size() > 1);
-            perform_all(shape, mixture(shape, slow ? 12 : 300, ++seed), true);
+            perform_all(shape, mixture(shape.ranks(), slow ? 12 : 300, ++seed), true);
             ASSERT_FALSE(HasFailure());
         }
 }
@@ -225,7 +184,7 @@ TEST(Teams, ThreadsMayLeaveAndComeBack) {
         for (uint64_t visit = 1; visit <= 10; visit++)
             worlds.run_team(team, [&](weft_comm *comm) {
                 Caller caller(comm, &arrivals);
-                for (const Call &call : mixture(shape, 7, visit))
+                for (const Call &call : mixture(shape.ranks(), 7, visit))
                     if (call.kind != INTER_BARRIER)
                         caller.perform(call);
             });
@@ -271,7 +230,7 @@ TEST(Teams, WorkSideBySide) {
             worlds.run_team(teams[which], [&](weft_comm *comm) {
                 threads::Random random(uint64_t(weft_rank(comm) * 2 + which));
                 Caller caller(comm, &arrivals[which]);
-                for (const Call &call : mixture(shape, 100, uint64_t(which) + 5)) {
+                for (const Call &call : mixture(shape.ranks(), 100, uint64_t(which) + 5)) {
                     random.dawdle();
                     caller.perform(call);
                 }

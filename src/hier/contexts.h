@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * Contexts: the numbers that keep the traffic of communicators apart, equal in all processes of a communicator.
+ *
+ * Those who make communicators agree over the ranks of the parent alone: a bit mask of what is free, combined by allreduce, as
+ * the MPI libraries do. Several threads of a process may be at it at once, each with another parent. So that they neither wait
+ * for each other nor take the same number, each offers a bit to one agreement at a time, a word of 64 in a round, and begins with
+ * another word, and goes on in other steps, the parent's context says which. Where two met at a word all the same, both go on to their next.
+ */
+#ifndef HIER_CONTEXTS_H
+#define HIER_CONTEXTS_H
+
+#include <inter/engine.h>
+#include <pthread.h>
+#include <weft/types.h>
+
+#define HIER_CONTEXT_WORDS (INTER_CONTEXTS / 64)
+/** Of a communicator within one process: nothing that is sent names it. */
+#define HIER_NO_CONTEXT    UINT32_MAX
+
+/** A process's; all under the lock. A bit each. */
+typedef struct hier_contexts {
+    pthread_mutex_t lock;
+    uint64_t used[HIER_CONTEXT_WORDS];
+    uint64_t offered[HIER_CONTEXT_WORDS]; /* free, and another agreement may take it */
+} hier_contexts;
+
+void hier_contexts_init(hier_contexts *contexts);
+void hier_contexts_destroy(hier_contexts *contexts);
+
+/**
+ * Agrees on `count` numbers that are free in all processes of the parent, and takes them there. Collective over the parent; all
+ * ranks get the same. Errors: WEFT_ERR_BUSY (there are not so many), those of weft_allreduce.
+ */
+int hier_contexts_agree(weft_comm *parent, const char *call, int count, uint32_t *numbers);
+
+/** Gives one back in this process; nothing happens for HIER_NO_CONTEXT. */
+void hier_contexts_return(hier_contexts *contexts, uint32_t number);
+
+#endif
