@@ -31,6 +31,9 @@ typedef struct hier_arguments {
     struct hier_staging *staging; /* once staged: what the buffers above belong to */
     size_t bytes;                 /* what one rank contributes (a block, a vector), as all ranks know it; else 0 */
     size_t own_bytes;             /* gatherv, scatterv, allgatherv: of the rank's own block */
+    uint64_t signature; /* of all that the ranks must agree on: collective, root, operation, bytes, what they are */
+    const char
+        *element; /* the predefined type of the data, for sentences; NULL: none, several, or not the same everywhere */
 } hier_arguments;
 
 /** What every collective has, set to nothing; the fields that a collective does not have stay unset and are not read. */
@@ -47,6 +50,8 @@ static inline hier_arguments hier_arguments_of(enum inter_collective collective,
     arguments.staging = NULL;
     arguments.bytes = 0;
     arguments.own_bytes = 0;
+    arguments.signature = (uint64_t)collective + 1; /* of a barrier; those of others are made when they are checked */
+    arguments.element = NULL;
     return arguments;
 }
 

@@ -2,6 +2,7 @@
 /* The public collectives, each in its three forms: check, then the composition for thread ranks or the schedule for process
  * ranks. */
 #include <core/error.h>
+#include <hier/ledger.h>
 #include <hier/request.h>
 #include <hier/staging.h>
 
@@ -48,6 +49,8 @@ static int block(weft_comm *comm, hier_arguments *arguments) {
         return code;
     if (!comm->team)
         return hier_process_collective(comm, arguments);
+    if (comm->member->retired)
+        return hier_ledger_error(comm, arguments->call);
     /* Nothing to move: the ranks still meet, lest one that calls something else waits for ever. */
     bool empty = !arguments->bytes && !inter_is(arguments->collective, COUNTED);
     hier_collective *run = thread_collectives[empty ? INTER_BARRIER : arguments->collective];

@@ -28,6 +28,7 @@ struct weft_team {
     core_pooled pooled; /* HIER_TEAM_MAGIC */
     hier_world *world;
     uint32_t context;
+    struct hier_ledger *ledger; /* the world's */
     bool by_lines; /* in every process: nobody sleeps while it waits for the network, or lines wake who does */
     int node;
     hier_layout layout;
@@ -58,8 +59,9 @@ struct weft_comm {
     hier_world *world;
     const hier_layout *layout;
     int rank, size, node, thread;
-    pthread_t owner;      /* of a thread communicator's handle: the thread that entered */
-    weft_team *team;      /* NULL: a process communicator */
+    pthread_t owner; /* of a thread communicator's handle: the thread that entered */
+    weft_team *team; /* NULL: a process communicator */
+    struct hier_ledger *ledger;
     intra_member *member; /* of a thread communicator, as are the next */
     hier_agent *agent;
     weft_comm *next_of_agent;

@@ -3,6 +3,7 @@
 #include <core/error.h>
 #include <hier/arguments.h>
 #include <hier/buffered.h>
+#include <hier/ledger.h>
 #include <hier/request.h>
 #include <weft/message.h>
 
@@ -110,7 +111,9 @@ static inline int take_message(weft_request *request, weft_status *status) {
 static int take_collective(weft_request *request, weft_status *status) {
     int error = hier_request_result(request);
     set_status(status, error);
-    if (error)
+    if (error == WEFT_ERR_MISMATCH && hier_ledger_is_broken(request->comm->ledger))
+        hier_ledger_error(request->comm, request->call);
+    else if (error)
         core_error(error, "rank %d: %s failed between the processes: %s", request->comm->rank, request->call,
                    weft_strerror(error));
     request->active = false;

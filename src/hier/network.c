@@ -7,10 +7,17 @@
 #define DRIVE_EVERY 16
 
 bool hier_mismatch(hier_call *call, int thread) {
+    if (!hier_single_node(call) && hier_ledger_is_broken(call->comm->ledger)) {
+        call->error = hier_ledger_error(call->comm, call->arguments->call);
+        return false;
+    }
+    if (!hier_single_node(call))
+        hier_ledger_trip(call->comm, call->arguments, (int)hier_first_rank(call) + thread);
     if (!call->error)
         call->error = core_error(WEFT_ERR_MISMATCH,
                                  "rank %d called %s (root %d, %zu bytes), but rank %zu, thread %d of the same process, "
-                                 "is in another collective or one with another root, operation or size",
+                                 "is in another collective or one with another root, operation, type or size, or was "
+                                 "in one before",
                                  call->comm->rank, call->arguments->call, call->arguments->root, call->arguments->bytes,
                                  hier_first_rank(call) + (size_t)thread, thread);
     return false;
@@ -71,13 +78,26 @@ static bool settle_network(hier_call *call, bool all_gone) {
     if (!call->start || core_flag_reached(&call->meeting.release->flag, intra_value(&call->meeting, HIER_RELEASED)))
         return true;
     bool funneled = world->config.thread_level == WEFT_THREAD_FUNNELED;
-    if ((funneled && call->comm->thread) || !hier_funnel_try(world))
+    if (funneled && call->comm->thread)
+        /* Only the leader starts it. When it has retired, what it has not started nobody will. */
+        return intra_is_retired(&call->meeting, 0) && call->slot->started < call->meeting.sequence;
+    if (!hier_funnel_try(world))
         return false;
     if (call->slot->started < call->meeting.sequence && (all_gone || missing_thread(call) < 0))
         start_network(call); /* the call's error is its result */
     hier_progress(world);
     hier_funnel_leave(world);
     return false;
+}
+
+/* The other processes wait for this one. Who may not drive leaves it to the leader's next look. */
+static void tell_others(const hier_call *call) {
+    hier_world *world = call->comm->world;
+    if (hier_single_node(call) || (world->config.thread_level == WEFT_THREAD_FUNNELED && call->comm->thread))
+        return;
+    hier_funnel_enter(world);
+    hier_ledger_tell_trips(world);
+    hier_funnel_leave(world);
 }
 
 int hier_end_failed(hier_call *call) {
@@ -93,8 +113,15 @@ int hier_end_failed(hier_call *call) {
         if (core_backoff(&call->meeting.team->waiting, &looks))
             hier_sleep(&(hier_bed){0}); /* for the time only */
     }
+    tell_others(call);
     intra_end(&call->meeting);
-    return call->error;
+    return !hier_single_node(call) && hier_ledger_is_broken(call->comm->ledger) ? hier_end_broken(call) : call->error;
+}
+
+/* The other threads may not come to the next collective, so this one does not either. */
+int hier_end_broken(hier_call *call) {
+    intra_retire(&call->meeting);
+    return hier_ledger_error(call->comm, call->arguments->call);
 }
 
 /* What a waiting thread does between looks: starts the network part when all is there, and drives all that are under way. */
@@ -154,9 +181,10 @@ void hier_network(hier_call *call, int need_thread, unsigned need_phase, hier_st
 }
 
 int hier_start(hier_call *call, const inter_view *view, const inter_binding *binding) {
-    inter_id id = {call->comm->team->context, call->meeting.sequence, false};
+    inter_id id = {call->comm->team->context, call->meeting.sequence, false, call->chain};
     inter_binding bound = *binding;
     bound.by_lines = call->comm->team->by_lines;
+    hier_ledger_note(call->comm, call->arguments, id);
     return inter_execution_start(&call->slot->execution, &call->comm->world->engine, id, call->choice.process, view,
                                  &bound);
 }
@@ -178,7 +206,9 @@ bool hier_await_network(hier_call *call) {
     if (!intra_await_flag(&call->meeting, &call->meeting.release->flag, intra_value(&call->meeting, HIER_RELEASED),
                           INTRA_ALL))
         return hier_mismatch(call, call->meeting.mismatch);
-    if (call->slot->error && !call->error)
+    if (call->slot->error == WEFT_ERR_MISMATCH && !call->error && hier_ledger_is_broken(call->comm->ledger))
+        call->error = hier_ledger_error(call->comm, call->arguments->call);
+    else if (call->slot->error && !call->error)
         call->error = core_error(call->slot->error, "rank %d: %s failed between the processes: %s", call->comm->rank,
                                  call->arguments->call, weft_strerror(call->slot->error));
     return !call->error;

@@ -10,7 +10,7 @@
 #ifndef HIER_NETWORK_H
 #define HIER_NETWORK_H
 
-#include <hier/arguments.h>
+#include <hier/ledger.h>
 
 /** Phases: 1 to 5 come before the network part's end, the last when all is done. */
 enum { HIER_OFFERED = 1, HIER_PLANNED = 2, HIER_READY = 3, HIER_RELEASED = 6, HIER_LEFT = 7 };
@@ -25,6 +25,7 @@ struct hier_call {
     intra_meeting meeting;
     weft_comm *comm;
     const hier_arguments *arguments;
+    uint64_t chain; /* of the calls up to this one: ledger.h */
     hier_choice choice;
     int root_node, root_thread; /* of the root, where there is one */
     hier_slot *slot;
@@ -74,6 +75,9 @@ enum core_idle hier_look_after_mail(void *argument, bool tired);
 /** Notes that `thread` is in another call: sets the call's error, writes the sentence. Returns false. */
 bool hier_mismatch(hier_call *call, int thread) __attribute__((cold));
 
+/** hier_end() on a communicator that is broken between processes. */
+int hier_end_broken(hier_call *call) __attribute__((cold));
+
 /** hier_end() of a call that went wrong. */
 int hier_end_failed(hier_call *call) __attribute__((cold));
 
@@ -81,19 +85,14 @@ int hier_end_failed(hier_call *call) __attribute__((cold));
  * What follows is on the way of every short collective, and inline for that.
  */
 
-/** Tells calls apart that do not belong together; published with the flag, compared by who meets it. */
-static inline uint32_t hier_note(const hier_arguments *arguments) {
-    uint64_t kind =
-        (uint64_t)arguments->collective + 1 + (arguments->op ? ((uint64_t)arguments->op->kind + 1) * 64 : 0);
-    uint64_t note = (arguments->bytes + ((uint64_t)arguments->root << 40) + (kind << 24)) * 0x9e3779b97f4a7c15u;
-    return (uint32_t)(note >> 32);
-}
-
 /** Takes the next meeting and chooses the algorithms. Field by field: setting the whole struct to 0 would take longer. */
 static inline void hier_begin(hier_call *call, weft_comm *comm, const hier_arguments *arguments) {
     const hier_layout *layout = comm->layout;
     bool commutative = !arguments->op || arguments->op->commutative;
-    intra_begin(&call->meeting, comm->member, hier_note(arguments));
+    /* The note tells calls apart that do not belong together, and those after such: it is published with the flag, and compared by
+     * who meets it. */
+    call->chain = comm->member->chain = hier_chain(comm->member->chain, arguments->signature);
+    intra_begin(&call->meeting, comm->member, (uint32_t)(call->chain >> 32));
     call->comm = comm;
     call->arguments = arguments;
     call->choice =
@@ -118,7 +117,7 @@ static inline int hier_end(hier_call *call) {
     if (call->error)
         return hier_end_failed(call);
     intra_end(&call->meeting);
-    return WEFT_SUCCESS;
+    return !hier_single_node(call) && hier_ledger_is_broken(call->comm->ledger) ? hier_end_broken(call) : WEFT_SUCCESS;
 }
 
 /** Is `thread`, which has posted, in the same call? If not the call's error is set. */

@@ -3,6 +3,7 @@
 #include <core/error.h>
 #include <hier/arguments.h>
 #include <hier/channels.h>
+#include <hier/ledger.h>
 #include <hier/message.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,7 +146,7 @@ static int agree_context(weft_comm *parent, bool usable, bool *awake, uint32_t *
         word++;
     if (word == WORDS)
         return core_error(WEFT_ERR_BUSY, "rank %d: weft_team_create: %u teams stand already", parent->rank,
-                          INTER_CONTEXTS - 1);
+                          INTER_CONTEXTS - 2);
     int bit = __builtin_ctzll(unused[word]);
     pthread_mutex_lock(&world->contexts_lock);
     world->contexts[word] |= (uint64_t)1 << bit;
@@ -167,7 +168,10 @@ static int build(weft_comm *parent, const entry *entries, weft_team **made) {
     if (team) {
         team->world = parent->world;
         team->node = parent->rank;
-        code = make_layout(team, parent, entries);
+        team->ledger = hier_ledger_make();
+        code = team->ledger
+                   ? make_layout(team, parent, entries)
+                   : core_error(WEFT_ERR_NOMEM, "rank %d: weft_team_create: no memory for its calls", parent->rank);
         if (!code)
             code = make_threads(team, parent, entries);
     }
@@ -178,6 +182,7 @@ static int build(weft_comm *parent, const entry *entries, weft_team **made) {
         code = agreed;
     if (code) {
         if (team) {
+            free(team->ledger);
             free_parts(team);
             core_pool_give(&teams, team, HIER_TEAM_MAGIC);
         }
@@ -185,6 +190,9 @@ static int build(weft_comm *parent, const entry *entries, weft_team **made) {
     }
     team->context = context;
     hier_funnel_enter(team->world);
+    /* The parent's calls so far are the same in all processes, and no others before. */
+    team->ledger->rank = (int)team->offsets[team->node];
+    hier_ledger_open(team->world, team->ledger, context, (uint32_t)(parent->ledger->chains[0] >> 32));
     if (!awake && team->world->lines_may_wake && !team->world->lines_wake) {
         inter_lines_let_sleep(team->world->lines);
         team->world->lines_wake = true;
@@ -285,6 +293,7 @@ int weft_team_enter(weft_team *team, int thread, weft_comm **comm) {
     made->thread = number;
     made->owner = pthread_self();
     made->team = team;
+    made->ledger = team->ledger;
     made->member = &team->intra->members[number];
     made->mailbox = &team->mailboxes[number];
     made->channel = hier_channel_of_thread(team->world, number);
@@ -331,8 +340,13 @@ int weft_team_free(weft_team **team) {
                               thread);
     hier_world *world = freed->world;
     hier_channels_let_in(world, freed->context, NULL, 0);
+    hier_funnel_enter(world);
+    hier_ledger_close(world, freed->ledger);
+    bool broken = hier_ledger_is_broken(freed->ledger);
+    hier_funnel_leave(world);
     free_parts(freed);
-    return_context(world, freed->context);
+    if (!broken) /* else messages may still come for it */
+        return_context(world, freed->context);
     core_pool_give(&teams, freed, HIER_TEAM_MAGIC);
     atomic_fetch_sub_explicit(&world->teams, 1, memory_order_release); /* pairs with weft_finalize */
     *team = NULL;

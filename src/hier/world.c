@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
 #include <hier/channels.h>
+#include <hier/ledger.h>
 #include <hier/request.h>
 #include <hier/world.h>
 #include <stdlib.h>
@@ -57,6 +58,11 @@ static int make_process_comm(hier_world *world, int rank, int size) {
     comm->size = size;
     comm->mailbox = &world->mailbox;
     comm->channel = &world->channel;
+    comm->ledger = hier_ledger_make();
+    if (!comm->ledger)
+        return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a communicator of %d processes", rank, size);
+    comm->ledger->rank = rank;
+    hier_ledger_open(world, comm->ledger, 0, 0);
     return hier_mailbox_init(&world->channel, &world->mailbox, rank, 1, (core_waiting){0});
 }
 
@@ -95,6 +101,7 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
     made->engine.transport = transport;
     made->init_thread = pthread_self();
     made->contexts[0] = 1; /* the process communicator's */
+    made->contexts[HIER_OWN_CONTEXT / 64] |= (uint64_t)1 << HIER_OWN_CONTEXT % 64;
     made->channel.world = made;
     made->channel.transport = transport;
     made->channel.each = 1;
@@ -103,6 +110,8 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
     pthread_mutex_init(&made->contexts_lock, NULL);
     bool crowded = false;
     int code = hier_selector_init(&made->selector, config->algorithm);
+    if (!code)
+        code = hier_ledgers_create(made);
     if (!code)
         code = make_process_comm(made, transport ? transport->rank : 0, transport ? transport->size : 1);
     if (!code)
@@ -181,6 +190,7 @@ void hier_world_destroy(hier_world *world) {
         hier_requests_free(world->process_comm);
         hier_comm_give(world->process_comm);
     }
+    hier_ledgers_free(world);
     pthread_mutex_destroy(&world->contexts_lock);
     free(world->node_offsets);
     free(world->carrier.failed);

@@ -27,6 +27,9 @@ typedef struct hier_card {
     inter_lines_card lines;
 } hier_card;
 
+/** The context of what the library does beside all communicators. */
+#define HIER_OWN_CONTEXT (INTER_CONTEXTS - 1)
+
 typedef struct hier_world {
     core_config config;
     hier_card card;
@@ -42,6 +45,7 @@ typedef struct hier_world {
         *_Atomic channels[INTER_CHANNELS]; /* of threads (channels.h), by number; NULL: not open, nor are the next */
     inter_directory *directory;            /* of their addresses; NULL: none was opened */
     intra_mailbox mailbox;                 /* of the process communicator */
+    struct hier_ledgers *ledgers;          /* what is called on the communicators; under the funnel */
     hier_selector selector;
     core_waiting waiting; /* of one thread a process */
     pthread_t init_thread;

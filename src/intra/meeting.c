@@ -49,7 +49,7 @@ static int find_mismatch(const watch *by) {
     if (by->whom == INTRA_ALL_BY_LEADER && passed_by(meeting, 0, &meeting->release->flag, by->value))
         return 0;
     for (int thread = 0; thread < meeting->team->threads; thread++)
-        if (thread != meeting->member->thread && notes_differ(meeting, thread))
+        if (thread != meeting->member->thread && (notes_differ(meeting, thread) || intra_is_retired(meeting, thread)))
             return thread;
     return -1;
 }

@@ -128,6 +128,17 @@ static inline void intra_end(const intra_meeting *meeting) {
                       &meeting->team->waiting);
 }
 
+/** The thread, which is in no collective, comes to none any more: who waits for it, or will, does so in vain. */
+static inline void intra_retire(intra_meeting *meeting) {
+    meeting->member->retired = true;
+    /* Release: pairs with intra_is_retired, intra_await_slot and who looks for what it has completed. */
+    core_flag_publish(&meeting->team->completed[meeting->member->thread].flag, UINT64_MAX, &meeting->team->waiting);
+}
+
+static inline bool intra_is_retired(const intra_meeting *meeting, int thread) {
+    return core_flag_reached(&meeting->team->completed[thread].flag, UINT64_MAX); /* acquire: pairs with intra_retire */
+}
+
 static inline const intra_offer *intra_offer_of(const intra_meeting *meeting, int thread) {
     return &meeting->cells[thread].payload.offer;
 }

@@ -60,6 +60,8 @@ typedef struct intra_member {
     alignas(INTRA_LINE) struct intra_team *team;
     int thread;
     uint64_t sequence;     /* of the last collective begun */
+    bool retired;          /* it comes to no collective any more: intra_retire */
+    uint64_t chain;        /* a hash of all begun so far, hier's (hier/ledger.h) */
     intra_cell *slot;      /* of the next one */
     uint64_t known;        /* every thread has completed the collectives up to this one */
     uint64_t counter_uses; /* of the team's two counters; equal in all threads between collectives */

@@ -23,7 +23,7 @@ class ComposedEngines : public ::testing::TestWithParam<Algorithm> {};
                << name_of(algorithm) << ", " << problem.shape() << ", seed " << seed << ": " << fault;
     };
     for (int rank = 0; rank < shape.size; rank++)
-        if (job.start(rank, algorithm.is, problem.view(rank), problem.binding(rank), {1, 7, false}))
+        if (job.start(rank, algorithm.is, problem.view(rank), problem.binding(rank), {1, 7, false, 0}))
             return failure("not started");
     for (uint64_t again = 0; again < 2; again++) {
         if (again)

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * The ledger of a communicator: what this process has called on it, so that processes in different calls find out.
+ *
+ * Every call has a *signature*, a hash of all that its ranks must agree on, and the *chain* is a hash of the signatures of all calls
+ * up to it. The chain's upper bits are in the tags of its messages (inter/engine.h), so from the first difference on no message of one
+ * process is matched by another. That costs nothing, and what is left is somebody who waits, now or in the next collective in which
+ * anybody needs another. A wait that takes long asks those it waits for:
+ *
+ *     A waits, 10 ms ──▶ question: my call, its chain, those before ──▶ B compares with its ledger, now or when it comes there
+ *     B: they differ ──▶ verdict: two ranks and their calls ──▶ all processes: every operation on the communicator ends
+ *
+ * A process listens to that while something of its own takes long, which it does when it is in such a call. A communicator with
+ * a verdict is broken for good, and its context is not used for another.
+ *
+ * Under the funnel, all but hier_ledger_is_broken, hier_ledger_error and hier_ledger_trip.
+ */
+#ifndef HIER_LEDGER_H
+#define HIER_LEDGER_H
+
+#include <hier/arguments.h>
+
+/** Calls of each kind that a process remembers. */
+#define HIER_LEDGER_ENTRIES 32u
+
+/** A call. What it points to are constants. */
+typedef struct hier_entry {
+    uint64_t sequence, chain, signature;
+    size_t bytes;
+    const char *call, *op, *element; /* call NULL: none; the others NULL: it has none */
+    int rank, root;
+    bool persistent;
+} hier_entry;
+
+/** How a thread tells whoever holds the funnel that it is in another call than a thread of its process. */
+enum { HIER_TRIP_NONE, HIER_TRIP_WRITING, HIER_TRIP_DONE };
+
+typedef struct hier_ledger {
+    uint32_t context;
+    uint32_t generation; /* tells communicators of one context apart; equal in all processes */
+    int rank;            /* the first one of this process */
+    uint64_t chains[2];  /* of a process communicator: up to the last call, up to the last persistent one */
+    hier_entry entries[2][HIER_LEDGER_ENTRIES]; /* the last calls, by sequence; persistent ones apart */
+    bool closed;                                /* this process makes no more calls on it */
+    _Atomic bool broken; /* set once, under the funnel, when `verdict` is there; looked at by anybody */
+    char verdict[360];   /* "rank 0 called …, but rank 1 called …" */
+    _Atomic int tripped; /* HIER_TRIP_…; by the first thread that does, which also writes the next */
+    hier_entry trip;
+    int trip_other; /* the rank that is in another call */
+} hier_ledger;
+
+/** What is on its way, and what waits for an answer. */
+typedef struct hier_ledgers {
+    hier_ledger *at[INTER_CONTEXTS];       /* closed ones too, until the context is used again; NULL: none yet */
+    struct hier_heard *heard, **heard_end; /* came just now, oldest first */
+    struct hier_heard *open;               /* about calls that were not made here yet */
+    struct hier_notice *notices;           /* on their way out */
+    bool recheck;                          /* one of `open` may have its answer */
+    _Atomic int trips;                     /* ledgers that were tripped, and not told of */
+    unsigned looks;                        /* of whoever drives */
+    int64_t watched_ms;                    /* when what takes long was last seen to */
+} hier_ledgers;
+
+static inline uint64_t hier_chain(uint64_t before, uint64_t signature) {
+    uint64_t chain = (before ^ signature) * 0x9e3779b97f4a7c15u;
+    return chain ^ chain >> 29;
+}
+
+/** NULL without memory. */
+hier_ledger *hier_ledger_make(void);
+
+/** Makes it that of a communicator, until the world's end or another one has the context. What was asked before is answered. */
+void hier_ledger_open(hier_world *world, hier_ledger *ledger, uint32_t context, uint32_t generation);
+
+/** This process makes no more calls on it: whoever waits for one waits in vain. */
+void hier_ledger_close(hier_world *world, hier_ledger *ledger);
+
+static inline hier_entry hier_entry_of(const hier_arguments *arguments, int rank) {
+    return (hier_entry){.signature = arguments->signature,
+                        .bytes = arguments->bytes,
+                        .call = arguments->call,
+                        .op = arguments->op ? arguments->op->name : NULL,
+                        .element = arguments->element,
+                        .rank = rank,
+                        .root = arguments->root};
+}
+
+/** Notes a call before it is started; its chain is the id's signature. */
+static inline void hier_ledger_note(weft_comm *comm, const hier_arguments *arguments, inter_id id) {
+    hier_ledger *ledger = comm->ledger;
+    hier_entry *entry = &ledger->entries[id.persistent][id.sequence % HIER_LEDGER_ENTRIES];
+    *entry = hier_entry_of(arguments, comm->rank);
+    entry->sequence = id.sequence;
+    entry->chain = id.signature;
+    entry->persistent = id.persistent;
+    comm->world->ledgers->recheck |= comm->world->ledgers->open != NULL;
+}
+
+static inline bool hier_ledger_is_broken(const hier_ledger *ledger) {
+    /* Acquire: pairs with the release in hier_ledger_break; the verdict is there. */
+    return atomic_load_explicit(&ledger->broken, memory_order_acquire);
+}
+
+/** Writes the sentence of a broken communicator: WEFT_ERR_MISMATCH. */
+int hier_ledger_error(const weft_comm *comm, const char *call) __attribute__((cold));
+
+/** A thread of a team has found that rank `other` of its process is in another call. Whoever drives next tells the other processes. */
+void hier_ledger_trip(weft_comm *comm, const hier_arguments *arguments, int other) __attribute__((cold));
+
+/*
+ * For whoever drives.
+ */
+
+/** The look of a waiting thread at what others say; then, now and then, hier_ledger_watch. */
+static inline void hier_ledger_look(hier_world *world);
+
+/** Breaks the communicators that threads have tripped. */
+void hier_ledger_tell_trips(hier_world *world);
+
+/** Sees to what takes long, if it is time. */
+void hier_ledger_watch(hier_world *world);
+
+/** Reads what was heard. */
+void hier_ledger_attend(hier_world *world);
+
+/** A message about calls has come: it is kept for hier_ledger_attend(). */
+void hier_ledger_hear(hier_world *world, const inter_arrival *arrival);
+
+/** What is on its way; WEFT_ERR_NOMEM. Freed when the transport is closed. */
+int hier_ledgers_create(hier_world *world);
+void hier_ledgers_free(hier_world *world);
+
+/** So often is the clock looked at. */
+#define HIER_LEDGER_LOOKS 64
+
+static inline void hier_ledger_look(hier_world *world) {
+    hier_ledgers *ledgers = world->ledgers;
+    if (ledgers->heard || ledgers->recheck)
+        hier_ledger_attend(world);
+    if (++ledgers->looks % HIER_LEDGER_LOOKS == 0)
+        hier_ledger_watch(world);
+}
+
+#endif
