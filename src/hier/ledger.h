@@ -21,7 +21,7 @@
 #include <hier/arguments.h>
 
 /** Calls of each kind that a process remembers. */
-#define HIER_LEDGER_ENTRIES 32u
+#define HIER_LEDGER_ENTRIES 64u
 
 /** A call. What it points to are constants. */
 typedef struct hier_entry {

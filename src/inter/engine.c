@@ -330,7 +330,10 @@ static void tell_awaited(const inter_execution *execution, inter_awaited *tell, 
 
 bool inter_engine_survey(inter_engine *engine, inter_awaited *tell, void *argument) {
     bool still = false;
-    for (inter_execution *execution = engine->active; execution; execution = execution->next_active) {
+    inter_execution *execution = engine->active;
+    while (execution && execution->next_active)
+        execution = execution->next_active;
+    for (; execution; execution = execution->previous_active) { /* the oldest first */
         if (execution->surveyed != execution->moves) {
             execution->surveyed = execution->moves;
             execution->told = false;

@@ -143,8 +143,8 @@ static inline bool inter_engine_is_broken(const inter_engine *engine, uint32_t c
 typedef void inter_awaited(void *argument, const inter_execution *execution, int peer);
 
 /**
- * Finds the executions on which nothing has happened since the last survey, and tells, once, whom each waits for. True when there is
- * one. Must not start or end any.
+ * Finds the executions on which nothing has happened since the last survey, and tells, once, whom each waits for, the oldest one first. True
+ * when there is one. Must not start or end any.
  */
 bool inter_engine_survey(inter_engine *engine, inter_awaited *tell, void *argument);
 

@@ -37,7 +37,7 @@ class MismatchBetween : public ::testing::TestWithParam<JobShape> {
 };
 
 TEST_P(MismatchBetween, EveryPair) {
-    size_t count = std::size(calls) - 1, step = 1 + GetParam().threads.size() + GetParam().threads[0];
+    size_t count = std::size(calls) - 1, step = 5 + GetParam().threads.size() + GetParam().threads[0];
     for (size_t i = 0, j = 0; i < count; i++) // each one, and each one as the usual one
         for (j = i % step; j < count; j += step)
             if (i != j)
@@ -122,7 +122,7 @@ class MismatchOfProcesses : public ::testing::TestWithParam<int> {
 TEST_P(MismatchOfProcesses, Blocking) {
     size_t count = std::size(calls) - 1;
     for (size_t i = 0; i < count; i++)
-        for (size_t j = i % 5; j < count; j += 5)
+        for (size_t j = i % 7; j < count; j += 7)
             if (i != j)
                 on_processes([&](weft_comm *comm, bool odd) {
                     std::string what = pair_name(calls[i], calls[j]);
