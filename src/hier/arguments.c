@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
-#include <core/signature.h>
 #include <hier/arguments.h>
 
 int hier_check_comm(const weft_comm *comm, const char *call) {
@@ -268,51 +267,15 @@ static int check_reduce_scatter(const weft_comm *comm, hier_arguments *a) {
     return code;
 }
 
-/*
- * Signatures. Ranks may use different types of one signature for the same bytes, so what is the same for all of these is taken: the
- * predefined type of the elements when there is but one.
- */
-
-enum { SEVERAL = 0 };
-
-/* Two pairs may be structs to other ranks; one of two ints is ints. */
-static unsigned class_of(const weft_datatype *element) {
-    if (!element || (element->kind >= CORE_KIND_FLOAT_INT && element->kind != CORE_KIND_2INT))
-        return SEVERAL;
-    return 1 + (element->kind == CORE_KIND_2INT ? CORE_KIND_INT32 : element->kind);
-}
-
-/* NULL: there are several. */
-static const weft_datatype *element_of(const weft_datatype *type) {
-    if (type->kind != CORE_KIND_DERIVED)
-        return type;
-    return type->signature && !type->signature->list ? type->signature->type : NULL;
-}
-
-/* The type of the data, as every rank knows it; NULL: they need not know. */
-static const weft_datatype *common_type(const hier_arguments *a, bool here) {
-    if (a->collective == INTER_GATHER)
-        return here ? a->recv_type : a->send_type;
-    if (a->collective == INTER_SCATTER)
-        return here ? a->send_type : a->recv_type;
-    return a->recv_type;
-}
-
-#define OF_ANY_TYPE                                                                                                    \
-    (INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV) | INTER_BIT(INTER_ALLGATHERV) | INTER_BIT(INTER_ALLTOALLV) | \
-     INTER_BIT(INTER_ALLTOALLW))
-
-static void sign(hier_arguments *a, bool here) {
-    uint64_t op = 0, class = SEVERAL;
-    if (a->bytes && !inter_is(a->collective, OF_ANY_TYPE)) {
-        const weft_datatype *type = common_type(a, here), *element = element_of(type);
-        a->element = element ? element->name : NULL;
-        /* Operands have the same type everywhere. */
-        class = inter_is(a->collective, INTER_REDUCTIONS) ? 1 + (uint64_t)type->kind : class_of(element);
-    }
-    if (a->op) /* one that does not commute is done by other algorithms */
+/* Ranks may use different types for the same bytes, except in reductions. */
+static void sign(hier_arguments *a) {
+    uint64_t op = 0, type = 0;
+    if (a->op) { /* one that does not commute is done by other algorithms */
         op = ((uint64_t)a->op->kind + 1) * 2 + a->op->commutative;
-    uint64_t what = (uint64_t)(uint32_t)a->root << 32 | op << 16 | class << 8 | ((uint64_t)a->collective + 1);
+        type = (uint64_t)a->recv_type->kind + 1;
+        a->element = a->recv_type->kind == CORE_KIND_DERIVED ? NULL : a->recv_type->name;
+    }
+    uint64_t what = (uint64_t)(uint32_t)a->root << 32 | op << 16 | type << 8 | ((uint64_t)a->collective + 1);
     a->signature = (a->bytes + 1) * 0x9e3779b97f4a7c15u ^ what * 0xd6e8feb86659fd93u;
 }
 
@@ -361,6 +324,6 @@ int hier_check_arguments(const weft_comm *comm, hier_arguments *arguments) {
                           arguments->root, comm->size - 1);
     int code = check_rest(comm, arguments, here);
     if (!code)
-        sign(arguments, here);
+        sign(arguments);
     return code;
 }

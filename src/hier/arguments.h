@@ -31,9 +31,8 @@ typedef struct hier_arguments {
     struct hier_staging *staging; /* once staged: what the buffers above belong to */
     size_t bytes;                 /* what one rank contributes (a block, a vector), as all ranks know it; else 0 */
     size_t own_bytes;             /* gatherv, scatterv, allgatherv: of the rank's own block */
-    uint64_t signature; /* of all that the ranks must agree on: collective, root, operation, bytes, what they are */
-    const char
-        *element; /* the predefined type of the data, for sentences; NULL: none, several, or not the same everywhere */
+    uint64_t signature;  /* of all that the ranks must agree on: collective, root, bytes, operation and its type */
+    const char *element; /* the name of the operation's type, when it is predefined; else NULL */
 } hier_arguments;
 
 /** What every collective has, set to nothing; the fields that a collective does not have stay unset and are not read. */

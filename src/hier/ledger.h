@@ -27,7 +27,7 @@
 typedef struct hier_entry {
     uint64_t sequence, chain, signature;
     size_t bytes;
-    const char *call, *op, *element; /* call NULL: none; the others NULL: it has none */
+    const char *call, *op, *element; /* call NULL: none; the others NULL: it has none, or one without a name */
     int rank, root;
     bool persistent;
 } hier_entry;
@@ -57,6 +57,7 @@ typedef struct hier_ledgers {
     struct hier_notice *notices;           /* on their way out */
     bool recheck;                          /* one of `open` may have its answer */
     _Atomic int trips;                     /* ledgers that were tripped, and not told of */
+    uint64_t sent_messages, sent_bytes;    /* notes, which are no part of what a collective sends */
     unsigned looks;                        /* of whoever drives */
     int64_t watched_ms;                    /* when what takes long was last seen to */
 } hier_ledgers;
@@ -75,14 +76,19 @@ void hier_ledger_open(hier_world *world, hier_ledger *ledger, uint32_t context, 
 /** This process makes no more calls on it: whoever waits for one waits in vain. */
 void hier_ledger_close(hier_world *world, hier_ledger *ledger);
 
+/** An entry of a call, without its number and chain. */
 static inline hier_entry hier_entry_of(const hier_arguments *arguments, int rank) {
-    return (hier_entry){.signature = arguments->signature,
-                        .bytes = arguments->bytes,
-                        .call = arguments->call,
-                        .op = arguments->op ? arguments->op->name : NULL,
-                        .element = arguments->element,
-                        .rank = rank,
-                        .root = arguments->root};
+    hier_entry entry;
+    entry.sequence = entry.chain = 0;
+    entry.signature = arguments->signature;
+    entry.bytes = arguments->bytes;
+    entry.call = arguments->call;
+    entry.op = arguments->op ? arguments->op->name : NULL;
+    entry.element = arguments->element;
+    entry.rank = rank;
+    entry.root = arguments->root;
+    entry.persistent = false;
+    return entry;
 }
 
 /** Notes a call before it is started; its chain is the id's signature. */

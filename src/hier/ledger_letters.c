@@ -67,6 +67,8 @@ void hier_ledger_send(hier_world *world, int process, uint32_t context, const hi
     notice->request = (inter_request){.completion = &notice->completion};
     inter_am_header header = hier_wire_header(context, 0, 0, 0);
     hier_wire_set(&header, HIER_FLAG_CALLS, 0);
+    world->ledgers->sent_messages++;
+    world->ledgers->sent_bytes += bytes_of(note->count);
     if (transport->am_send(transport, process, &header, &notice->note, bytes_of(note->count), false,
                            &notice->request) ||
         !notice->completion.pending) {
