@@ -212,7 +212,7 @@ TEST(Executions, AreUnderWayInAnyNumberAndOrder) {
                 inter_binding binding = between(sent[mine].data(), got[mine].data());
                 binding.type = WEFT_INT;
                 binding.op = WEFT_SUM;
-                ASSERT_EQ(job.start(rank, algorithm, view, binding, {0, i, false}), WEFT_SUCCESS);
+                ASSERT_EQ(job.start(rank, algorithm, view, binding, {0, i, false, 0}), WEFT_SUCCESS);
                 job.round();
             }
         }

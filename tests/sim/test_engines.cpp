@@ -30,7 +30,7 @@ class ComposedEngines : public ::testing::TestWithParam<Algorithm> {};
             problem.reset();
         for (int rank = 0; again && rank < shape.size; rank++) {
             inter_binding binding = problem.binding(rank);
-            inter_execution_run(&job.executions(rank)[0], {1, 7, true}, &binding);
+            inter_execution_run(&job.executions(rank)[0], {1, 7, true, 0}, &binding);
         }
         if (!job.finish())
             return failure("deadlock");
