@@ -75,13 +75,11 @@ static const char limits_text[] =
     "with the values beside the flags, and the faster of the two counts).\n";
 /* clang-format on */
 
-/* The names from `first` to before `end`, of all or of those that threads have, in lines. */
-static void print_operations(int first, int end, bool threads) {
+/* The names from `first` to before `end`, in lines. */
+static void print_operations(int first, int end) {
     int column = 0;
     for (int i = first; i < end; i++) {
         const char *name = bench_operation_name((enum bench_operation)i);
-        if (threads && !bench_has((enum bench_operation)i, BENCH_THREADS))
-            continue;
         if (column > 70) {
             printf("\n");
             column = 0;
@@ -99,13 +97,9 @@ void bench_print_help(const char *program, bool peer) {
                "Run it under a launcher: weftrun -n PROCESSES -t THREADS %s allreduce. Threads come from OpenMP.\n",
                program, program, program);
     printf("\nOPERATION is one of\n");
-    print_operations(0, BENCH_COLLECTIVES, false);
-    if (!peer) {
-        printf("and between threads so far, with blocking calls, one of\n");
-        print_operations(0, BENCH_COLLECTIVES, true);
-    }
+    print_operations(0, BENCH_COLLECTIVES);
     printf("or of the messages (of these no --nonblocking, --persistent, --overlap)\n");
-    print_operations(BENCH_PINGPONG, BENCH_OPERATIONS, false);
+    print_operations(BENCH_PINGPONG, BENCH_OPERATIONS);
     if (!peer) {
         printf("\n  --level LEVEL        thread (default): every thread is a rank; process: every process is one, and\n"
                "                       threads have no part\n"

@@ -56,14 +56,13 @@ enum bench_mode {
 enum bench_extent { BENCH_NOTHING, BENCH_BLOCK, BENCH_BLOCK_A_RANK };
 
 enum bench_trait {
-    BENCH_ROOTED = 1,   /* has a root */
-    BENCH_TO_ROOT = 2,  /* only the root receives */
-    BENCH_REDUCES = 4,  /* sums doubles; the others move bytes */
-    BENCH_ONE_WAY = 8,  /* some ranks only send: without a barrier behind each call they would run ahead */
-    BENCH_WHOLE = 16,   /* --bytes says how long the whole send buffer is, not one block */
-    BENCH_THREADS = 32, /* exists for ranks that are threads */
-    BENCH_PAIRS = 64,   /* messages between the ranks of a pair */
-    BENCH_STRIDED = 128 /* whole blocks of BENCH_STRIDED_BYTES */
+    BENCH_ROOTED = 1,  /* has a root */
+    BENCH_TO_ROOT = 2, /* only the root receives */
+    BENCH_REDUCES = 4, /* sums doubles; the others move bytes */
+    BENCH_ONE_WAY = 8, /* some ranks only send: without a barrier behind each call they would run ahead */
+    BENCH_WHOLE = 16,  /* --bytes says how long the whole send buffer is, not one block */
+    BENCH_PAIRS = 32,  /* messages between the ranks of a pair */
+    BENCH_STRIDED = 64 /* whole blocks of BENCH_STRIDED_BYTES */
 };
 
 #define BENCH_STRIDED_BYTES 64  /* a block of a vector of doubles … */

@@ -176,20 +176,11 @@ static int check_messages(const char *program, const bench_options *options) {
 }
 
 static int check_together(const char *program, bool level, const bench_options *options) {
-    bool limits = options->operation == BENCH_LIMITS,
-         more = options->modes & ~(1u << BENCH_BLOCKING) || options->overlap;
+    bool limits = options->operation == BENCH_LIMITS;
     if (limits && (level || options->pairs || options->check || options->modes || options->overlap))
         return wrong(program, "limits has only --threads, --bytes, --format and --repeats", NULL);
     if (!limits && options->threads)
         return wrong(program, "--threads is for limits; elsewhere the launcher sets the threads", NULL);
-    if (!limits && !options->process_level && !bench_has(options->operation, BENCH_THREADS))
-        return wrong(program, "threads have no such collective yet; with --level process it is measured",
-                     bench_operation_name(options->operation));
-    if (!options->process_level && more)
-        return wrong(program,
-                     "threads have blocking collectives only; --nonblocking, --persistent and --overlap need "
-                     "--level process",
-                     NULL);
     if (options->overlap && options->modes & 1u << BENCH_BLOCKING)
         return wrong(program,
                      "--overlap compares with the blocking call by itself; it goes with --nonblocking and "

@@ -12,7 +12,6 @@
 /* A prediction takes half a second and 100 MB for a million messages: 5 s and 1 GB at most, an algorithm 20 s. */
 #define MOST_MESSAGES        ((size_t)10 * 1000 * 1000)
 #define MOST_MESSAGES_IN_ALL (4 * MOST_MESSAGES)
-#define MOST_ALGORITHMS      24
 #define DEFAULT_SIZES        "8,64,512,4K,32K,256K,2M,16M"
 
 typedef struct bench_simulation {
@@ -21,9 +20,9 @@ typedef struct bench_simulation {
     bool json, help;
     size_t sizes[BENCH_MOST_SIZES];
     int size_count;
-    inter_algorithm algorithms[MOST_ALGORITHMS];
-    size_t messages_run[MOST_ALGORITHMS];
-    size_t too_large[MOST_ALGORITHMS]; /* from so many bytes on; 0: no such size is known */
+    inter_algorithm algorithms[BENCH_MOST_CANDIDATES];
+    size_t messages_run[BENCH_MOST_CANDIDATES];
+    size_t too_large[BENCH_MOST_CANDIDATES]; /* from so many bytes on; 0: no such size is known */
     int algorithm_count;
 } bench_simulation;
 
@@ -111,20 +110,6 @@ static int parse(int argc, char **argv, bench_simulation *simulation) {
     return parse_collective(argv[optind], simulation);
 }
 
-/* Those of the table, and some of them in segments. */
-static void list_algorithms(bench_simulation *simulation) {
-    static const char *const segmented[] = {"MST:64K", "nbBDE:64K", "RAB:1M", "BDE:64K"};
-    inter_algorithm *next = simulation->algorithms;
-    inter_algorithm *end = next + MOST_ALGORITHMS - sizeof(segmented) / sizeof(segmented[0]);
-    int names = inter_algorithm_names(simulation->collective);
-    for (int i = 0; i < names && next < end && inter_algorithm_at(simulation->collective, i, next); i++)
-        next++;
-    for (size_t s = 0; s < sizeof(segmented) / sizeof(segmented[0]); s++)
-        if (inter_algorithm_find(simulation->collective, segmented[s], next))
-            next++;
-    simulation->algorithm_count = (int)(next - simulation->algorithms);
-}
-
 static result predict(bench_simulation *simulation, int index, const inter_view *view, size_t bytes) {
     size_t *run = &simulation->messages_run[index], *too_large = &simulation->too_large[index];
     size_t left = MOST_MESSAGES_IN_ALL - *run, most = left < MOST_MESSAGES ? left : MOST_MESSAGES;
@@ -200,7 +185,7 @@ static void print_objects(const bench_simulation *simulation, size_t bytes, cons
 }
 
 static void predict_row(bench_simulation *simulation, size_t bytes) {
-    result results[MOST_ALGORITHMS];
+    result results[BENCH_MOST_CANDIDATES];
     int best = -1;
     inter_view view = bench_process_view(&simulation->machine, simulation->collective, &bytes);
     for (int i = 0; i < simulation->algorithm_count; i++) {
@@ -224,7 +209,7 @@ int bench_simulate(int argc, char **argv) {
         print_help();
         return 0;
     }
-    list_algorithms(&simulation);
+    simulation.algorithm_count = bench_candidates(simulation.collective, simulation.algorithms);
     print_head(&simulation);
     for (int s = 0; s < simulation.size_count; s++)
         predict_row(&simulation, simulation.sizes[s]);

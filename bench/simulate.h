@@ -53,6 +53,11 @@ double bench_thread_phases(const bench_machine *machine, enum inter_collective c
 /** The view of a process when a rank contributes `bytes`, and what it really contributes after rounding up. */
 inter_view bench_process_view(const bench_machine *machine, enum inter_collective collective, size_t *bytes);
 
+#define BENCH_MOST_CANDIDATES 24
+
+/** The algorithms that are worth a prediction: those of the table by their names, and some of them in segments. How many. */
+int bench_candidates(enum inter_collective collective, inter_algorithm candidates[BENCH_MOST_CANDIDATES]);
+
 /** weft-bench with --simulate on its command line. Returns the exit status. */
 int bench_simulate(int argc, char **argv);
 

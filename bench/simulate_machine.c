@@ -198,3 +198,16 @@ inter_view bench_process_view(const bench_machine *machine, enum inter_collectiv
     *bytes = elements * view.element_bytes;
     return view;
 }
+
+int bench_candidates(enum inter_collective collective, inter_algorithm candidates[BENCH_MOST_CANDIDATES]) {
+    static const char *const segmented[] = {"MST:64K", "nbBDE:64K", "RAB:1M", "BDE:64K"};
+    inter_algorithm *next = candidates;
+    inter_algorithm *end = next + BENCH_MOST_CANDIDATES - sizeof(segmented) / sizeof(segmented[0]);
+    int names = inter_algorithm_names(collective);
+    for (int i = 0; i < names && next < end && inter_algorithm_at(collective, i, next); i++)
+        next++;
+    for (size_t s = 0; s < sizeof(segmented) / sizeof(segmented[0]); s++)
+        if (inter_algorithm_find(collective, segmented[s], next))
+            next++;
+    return (int)(next - candidates);
+}

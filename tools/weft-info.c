@@ -3,6 +3,7 @@
  * weft-info: what this build of weft is, what it sees of the machine and the network, and the configuration in force.
  * Needs no launcher and starts nothing.
  */
+#include "rules_show.h"
 #include "schedule_show.h"
 
 #include <core/config.h>
@@ -148,22 +149,26 @@ static int show_algorithms(void) {
 static const struct section {
     const char *option, *title, *meaning;
     int (*show)(void);
+    bool only_asked; /* too long to come with the others */
 } sections[] = {
-    {"version", "Version", "weft, its build, and the libraries in use", show_version},
-    {"topology", "Topology", "packages, NUMA nodes, caches, cores; * marks what this process may use", show_topology},
-    {"transports", "Transports", "what UCX finds on this machine", show_transports},
-    {"config", "Configuration", "the WEFT_ variables with the values in force", show_config},
+    {"version", "Version", "weft, its build, and the libraries in use", show_version, false},
+    {"topology", "Topology", "packages, NUMA nodes, caches, cores; * marks what this process may use", show_topology,
+     false},
+    {"transports", "Transports", "what UCX finds on this machine", show_transports, false},
+    {"config", "Configuration", "the WEFT_ variables with the values in force", show_config, false},
     {"algorithms", "Algorithms", "what WEFT_ALGORITHM may name for each collective: process level / thread level",
-     show_algorithms},
+     show_algorithms, false},
+    {"rules", "Rules", "the selector's table: the first row that fits serves a collective", rules_show, true},
 };
 enum { SECTIONS = sizeof(sections) / sizeof(sections[0]) };
 
 static void print_help(FILE *file) {
-    fprintf(file,
-            "Usage: weft-info [OPTION]...\nTells about weft and this machine: the sections asked for, or all.\n\n");
+    fprintf(file, "Usage: weft-info [OPTION]...\nTells about weft and this machine: the sections asked for, or all but "
+                  "--rules.\n\n");
     for (int s = 0; s < SECTIONS; s++)
         fprintf(file, "  --%-12s %s\n", sections[s].option, sections[s].meaning);
     fprintf(file, "  --%-12s this text\n", "help");
+    rules_why_help(file);
     schedule_show_help(file);
     fprintf(file,
             "\nExit status: 0; 1 when a section fails (as when a WEFT_ variable is wrong); 2 for a wrong option.\n");
@@ -195,6 +200,8 @@ static int parse_options(int argc, char **argv, int wanted[SECTIONS]) {
 }
 
 int main(int argc, char **argv) {
+    if (rules_why_asked(argc, argv))
+        return rules_why(argc, argv);
     if (schedule_show_asked(argc, argv))
         return schedule_show(argc, argv);
     int wanted[SECTIONS] = {0}, count = 0, status = parse_options(argc, argv, wanted);
@@ -204,7 +211,7 @@ int main(int argc, char **argv) {
     for (int s = 0; s < SECTIONS; s++)
         count += wanted[s];
     for (int s = 0; s < SECTIONS; s++) {
-        if (count && !wanted[s])
+        if (count ? !wanted[s] : sections[s].only_asked)
             continue;
         if (count != 1)
             printf("%s%s\n", s ? "\n== " : "== ", sections[s].title);

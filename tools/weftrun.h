@@ -8,8 +8,8 @@
  * a job that was killed.
  *
  * One file a concern, from the top: weftrun.c (front), weftrun_job.c (supervision), weftrun_options.c, weftrun_server.c
- * (PMIx), weftrun_binding.c (hwloc), weftrun_processes.c (start and end), weftrun_output.c (--tag-output),
- * weftrun_session.c (what lies in the file system).
+ * (PMIx), weftrun_binding.c (hwloc), weftrun_processes.c (start and end), weftrun_output.c (--tag-output), weftrun_rollcall.c (what
+ * the ranks wait in), weftrun_session.c (what lies in the file system).
  */
 #ifndef WEFTRUN_H
 #define WEFTRUN_H
@@ -69,6 +69,8 @@ void weftrun_session_remove_shared_memory(const pid_t *pids, int count, time_t s
 
 /* weftrun_server.c: the PMIx server. Its callbacks come on a thread of libpmix. */
 
+/** The job's PMIx namespace. */
+const char *weftrun_server_namespace(void);
 /** Starts the server for ranks 0 … processes-1. False: said why. */
 bool weftrun_server_start(const char *session, int processes);
 /** The environment for a rank; freed with weftrun_server_free_environment(). NULL: said why. */
@@ -127,11 +129,27 @@ bool weftrun_processes_start(weftrun_processes *processes, const weftrun_options
                              const weftrun_binding *binding, weftrun_output *output, const sigset_t *inherited_mask);
 /** Takes one ended child. Returns its rank, -1 when there is none now, -2 for a process that is no rank. */
 int weftrun_processes_reap(weftrun_processes *processes, int *wait_status);
-/** Sends a signal to every rank that runs: to its process group, but SIGUSR1 and SIGUSR2 to the rank alone. */
+/** Sends a signal to every rank that runs: to its process group, but SIGUSR2 to the rank alone. */
 void weftrun_processes_signal(const weftrun_processes *processes, int signal);
 /** Ends every descendant that is left when the ranks have ended: processes that they started and left behind. */
 void weftrun_processes_end_orphans(void);
 void weftrun_processes_free(weftrun_processes *processes);
+
+/* weftrun_rollcall.c */
+
+typedef struct weftrun_rollcall weftrun_rollcall;
+
+/** Gets ready, and tells the ranks by a variable in weftrun's own environment. `job`: its PMIx namespace. NULL: said why. */
+weftrun_rollcall *weftrun_rollcall_open(const char *session, const char *job, int processes);
+/** Calls the roll, for the user. */
+void weftrun_rollcall_ask(weftrun_rollcall *rollcall);
+/** Readable when there is something to move. */
+int weftrun_rollcall_fd(const weftrun_rollcall *rollcall);
+/** How long poll may sleep before things must be moved all the same, in ms; -1: for ever. */
+int weftrun_rollcall_wait_ms(const weftrun_rollcall *rollcall);
+/** Takes what came, and prints a report when all have answered or had the time to. */
+void weftrun_rollcall_move(weftrun_rollcall *rollcall, const weftrun_processes *processes);
+void weftrun_rollcall_close(weftrun_rollcall *rollcall);
 
 /* weftrun_job.c */
 

@@ -23,6 +23,7 @@ struct job {
     weftrun_processes processes;
     weftrun_binding binding;
     weftrun_output *output; /* NULL without --tag-output */
+    weftrun_rollcall *rollcall;
     int signals;
     int status;
     bool ending;
@@ -108,7 +109,9 @@ static void look_at_signals(struct job *job) {
         int signal = (int)info.ssi_signo;
         if (signal == SIGCHLD) {
             child = true;
-        } else if (signal == SIGUSR1 || signal == SIGUSR2 || signal == SIGCONT) {
+        } else if (signal == SIGUSR1) {
+            weftrun_rollcall_ask(job->rollcall);
+        } else if (signal == SIGUSR2 || signal == SIGCONT) {
             weftrun_processes_signal(&job->processes, signal);
         } else if (signal == SIGTSTP) {
             weftrun_processes_signal(&job->processes, SIGSTOP);
@@ -147,17 +150,21 @@ static int look_at_clock(struct job *job) {
     return next <= 0 ? -1 : left_ms < 0 ? 0 : left_ms > 1e6 ? 1000000 : (int)left_ms;
 }
 
-/* fds: room for 2 + what the output needs. */
+/* fds: room for 3 + what the output needs. */
 static void supervise(struct job *job, struct pollfd *fds) {
     while (job->processes.running > 0) {
         fds[0] = (struct pollfd){.fd = job->signals, .events = POLLIN};
         fds[1] = (struct pollfd){.fd = job->ending ? -1 : weftrun_server_abort_fd(), .events = POLLIN};
-        size_t count = job->output ? weftrun_output_poll(job->output, fds + 2) : 0;
-        int wait_ms = look_at_clock(job);
-        if (poll(fds, 2 + count, wait_ms) <= 0)
+        fds[2] = (struct pollfd){.fd = job->ending ? -1 : weftrun_rollcall_fd(job->rollcall), .events = POLLIN};
+        size_t count = job->output ? weftrun_output_poll(job->output, fds + 3) : 0;
+        int wait_ms = look_at_clock(job), answer_ms = job->ending ? -1 : weftrun_rollcall_wait_ms(job->rollcall);
+        int ready = poll(fds, 3 + count, wait_ms < 0 || (answer_ms >= 0 && answer_ms < wait_ms) ? answer_ms : wait_ms);
+        if (!job->ending)
+            weftrun_rollcall_move(job->rollcall, &job->processes);
+        if (ready <= 0)
             continue;
         if (job->output)
-            weftrun_output_move(job->output, fds + 2, count);
+            weftrun_output_move(job->output, fds + 3, count);
         if (fds[1].revents)
             look_at_abort(job);
         if (fds[0].revents)
@@ -182,7 +189,9 @@ static void drain(struct job *job, struct pollfd *fds) {
 
 static bool start(struct job *job, const char *session, const sigset_t *inherited_mask) {
     const weftrun_options *options = job->options;
-    if (!weftrun_binding_make(&job->binding, options) || !weftrun_server_start(session, options->processes) ||
+    if (!weftrun_binding_make(&job->binding, options) ||
+        !(job->rollcall = weftrun_rollcall_open(session, weftrun_server_namespace(), options->processes)) ||
+        !weftrun_server_start(session, options->processes) ||
         (options->tag_output && !(job->output = weftrun_output_open(options->processes))))
         return false;
     if (options->timeout_s > 0)
@@ -198,7 +207,7 @@ int weftrun_job(const weftrun_options *options, const char *session, int signals
     struct job job = {.options = options, .signals = signals, .processes.error_fd = -1};
     time_t began = time(NULL);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    struct pollfd *fds = calloc((size_t)options->processes * 2 + 4, sizeof(*fds));
+    struct pollfd *fds = calloc((size_t)options->processes * 2 + 5, sizeof(*fds));
     if (!fds || !start(&job, session, inherited_mask)) {
         job.status = WEFTRUN_EXIT_ERROR;
     } else {
@@ -210,6 +219,7 @@ int weftrun_job(const weftrun_options *options, const char *session, int signals
     }
     weftrun_session_remove(session);
     weftrun_output_close(job.output);
+    weftrun_rollcall_close(job.rollcall);
     weftrun_binding_free(&job.binding);
     weftrun_processes_free(&job.processes);
     free(fds);

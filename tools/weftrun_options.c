@@ -28,25 +28,24 @@ static const char help[] =
     "                         auto     an equal share of the cores when there is one a thread, else none (default)\n"
     "      --report-bindings  prints rank, process and cores; warns when threads share cores\n"
     "      --tag-output       begins each line of output with [rank]\n"
+    "      --hang-timeout S   reports once what every thread waits in when a wait has lasted S seconds; the job goes "
+    "on\n"
     "      --timeout SECONDS  ends the job after this time, with status 124\n"
     "      --help, --version\n"
     "\n"
     "The input of weftrun goes to rank 0. When a process fails (it is killed, exits with a status other than 0, or\n"
     "exits without weft_finalize), weftrun says which, ends the others and exits with the status of the first to\n"
-    "fail: its exit status, 128 + signal, or 1. 2: wrong usage; 126, 127: the program cannot be run.\n";
+    "fail: its exit status, 128 + signal, or 1. 2: wrong usage; 126, 127: the program cannot be run.\n"
+    "On SIGUSR1 weftrun prints what every thread waits in, and the job goes on. SIGUSR2 goes to the processes.\n";
 
-enum { OPTION_BIND = 256, OPTION_REPORT, OPTION_TAG, OPTION_TIMEOUT, OPTION_HELP, OPTION_VERSION };
+enum { OPTION_BIND = 256, OPTION_REPORT, OPTION_TAG, OPTION_TIMEOUT, OPTION_HANG, OPTION_HELP, OPTION_VERSION };
 
 static const struct option long_options[] = {
-    {"processes", required_argument, NULL, 'n'},
-    {"threads", required_argument, NULL, 't'},
-    {"bind", required_argument, NULL, OPTION_BIND},
-    {"report-bindings", no_argument, NULL, OPTION_REPORT},
-    {"tag-output", no_argument, NULL, OPTION_TAG},
-    {"timeout", required_argument, NULL, OPTION_TIMEOUT},
-    {"help", no_argument, NULL, OPTION_HELP},
-    {"version", no_argument, NULL, OPTION_VERSION},
-    {NULL, 0, NULL, 0},
+    {"processes", required_argument, NULL, 'n'},          {"threads", required_argument, NULL, 't'},
+    {"bind", required_argument, NULL, OPTION_BIND},       {"report-bindings", no_argument, NULL, OPTION_REPORT},
+    {"tag-output", no_argument, NULL, OPTION_TAG},        {"hang-timeout", required_argument, NULL, OPTION_HANG},
+    {"timeout", required_argument, NULL, OPTION_TIMEOUT}, {"help", no_argument, NULL, OPTION_HELP},
+    {"version", no_argument, NULL, OPTION_VERSION},       {NULL, 0, NULL, 0},
 };
 
 void weftrun_say(const char *format, ...) {
@@ -111,6 +110,11 @@ static bool set_threads(const char *text, int *threads) {
     return setenv("OMP_NUM_THREADS", digits, 1) == 0 && setenv("WEFT_THREADS", digits, 1) == 0;
 }
 
+static bool set_hang_timeout(const char *text) {
+    int seconds;
+    return read_number("--hang-timeout", text, 1000000, &seconds) && setenv("WEFT_HANG_TIMEOUT", text, 1) == 0;
+}
+
 static bool set_variable(char *text) {
     char *value = strchr(text, '=');
     if (value == text || !*text) {
@@ -140,6 +144,8 @@ static bool take(weftrun_options *options, int option, char **argv) {
         return set_variable(optarg);
     case OPTION_BIND:
         return read_bind(optarg, &options->bind);
+    case OPTION_HANG:
+        return set_hang_timeout(optarg);
     case OPTION_TIMEOUT:
         return read_seconds(optarg, &options->timeout_s);
     case OPTION_REPORT:

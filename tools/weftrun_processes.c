@@ -126,7 +126,7 @@ int weftrun_processes_reap(weftrun_processes *processes, int *wait_status) {
 }
 
 void weftrun_processes_signal(const weftrun_processes *processes, int signal) {
-    bool group = signal != SIGUSR1 && signal != SIGUSR2; /* the user's own are for the program, not for its helpers */
+    bool group = signal != SIGUSR2; /* the user's own is for the program, not for its helpers */
     for (int rank = 0; rank < processes->count; rank++) {
         if (processes->ended[rank])
             continue;

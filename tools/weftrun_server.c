@@ -146,6 +146,12 @@ static void forget_other_launchers(void) {
     }
 }
 
+const char *weftrun_server_namespace(void) {
+    /* libpmix copies the whole array: a shorter string would be read beyond its end. */
+    snprintf(server.nspace, sizeof(server.nspace), "weftrun-%ld", (long)getpid());
+    return server.nspace;
+}
+
 bool weftrun_server_start(const char *session, int processes) {
     forget_other_launchers();
     server.processes = processes;
@@ -153,8 +159,7 @@ bool weftrun_server_start(const char *session, int processes) {
     server.abort_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (!server.connected || server.abort_fd < 0)
         return check(PMIX_ERR_NOMEM, "start");
-    /* libpmix copies the whole array: a shorter string would be read beyond its end. */
-    snprintf(server.nspace, sizeof(server.nspace), "weftrun-%ld", (long)getpid());
+    (void)weftrun_server_namespace();
     pmix_info_t info[2];
     PMIX_INFO_LOAD(&info[0], PMIX_SERVER_TMPDIR, session, PMIX_STRING);
     PMIX_INFO_LOAD(&info[1], PMIX_SYSTEM_TMPDIR, session, PMIX_STRING);

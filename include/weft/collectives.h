@@ -15,8 +15,8 @@
  * - The persistent ones (weft_…_init) prepare the operation: weft_start() starts it, again and again, and completing it
  *   leaves the request for the next start. Ranks prepare them in the same order, and start them in any. Starting again takes
  *   no memory.
- * - On a thread communicator there are so far the blocking forms, of every collective; the others return
- *   WEFT_ERR_UNSUPPORTED there.
+ * - On a thread communicator as many of a team's nonblocking operations move on at once as the team has slots (WEFT_SLOTS);
+ *   those started later wait for their turn, which no call waits for. A persistent one has a slot of its own.
  * - What a rank wrote to its send buffer before the call is what the others receive, without further synchronisation.
  * - Counts are in elements of the type, displacements in extents of the type; `p` is the size of the communicator.
  *   A count of 0 is allowed, and then the buffer may be NULL. Buffers may be larger than 4 GiB, counts larger than 2^31.

@@ -57,6 +57,14 @@ typedef struct weft_options {
     const weft_bootstrap
         *bootstrap;        /**< NULL: PMIx, else one process. Not kept; its context is used until weft_finalize */
     const char *algorithm; /**< WEFT_ALGORITHM; NULL: the built-in choice. Read during the call only */
+    /**
+     * WEFT_HANG_TIMEOUT: when an operation has waited for so many seconds a *roll-call* tells what every thread waits in; 0:
+     * never. weftrun prints one of the whole job; under other launchers each process appends its own to a file. The job goes on.
+     * There is another report only when one of the waits of the last is over.
+     */
+    int hang_timeout;
+    const char
+        *hang_report; /**< WEFT_HANG_REPORT: the file's name, "." and the process follow; NULL: "weft-hang". As above */
 } weft_options;
 
 /**

@@ -6,7 +6,8 @@
  * frees it and sets the handle to WEFT_REQUEST_NULL; a persistent request becomes inactive and stays. A null or inactive
  * request counts as complete at once, with an empty status.
  *
- * Progress: every weft call that waits or tests moves on the messages of the calling thread and all that goes between processes.
+ * Progress: every weft call that waits or tests moves on the messages of the calling thread, its parts in collectives of thread
+ * communicators, and all that goes between processes.
  * A list may mix requests of messages and of collectives, of several communicators.
  * Threads: one thread uses a request at a time: of a thread communicator the one that made it, of a process communicator under
  * FUNNELED only the one that called weft_init.

@@ -38,7 +38,7 @@ typedef struct variable {
     const char *name;
     const char *fallback;  /* the default, written as in the environment */
     size_t field;          /* in core_config: an int or enum; for a text a char array */
-    size_t option;         /* in weft_options: an enum (0: not set); for a text a pointer (NULL: not set) */
+    size_t option;         /* in weft_options: an enum or int (0: not set); for a text a pointer (NULL: not set) */
     const choice *choices; /* a word */
     size_t text_bytes;     /* a text: the size of its array */
     long long low, high;   /* a number */
@@ -66,6 +66,11 @@ static const variable variables[CORE_VARIABLES] = {
     [CORE_VARIABLE_UNEXPECTED_LIMIT] = {"WEFT_UNEXPECTED_LIMIT", "16777216", FIELD(unexpected_limit), NO_OPTION,
                                         .low = 0, .high = INT_MAX,
                                         .meaning = "bytes of such messages that may wait for their receives"},
+    [CORE_VARIABLE_HANG_TIMEOUT] = {"WEFT_HANG_TIMEOUT", "0", FIELD(hang_timeout), OPTION(hang_timeout), .low = 0,
+                                    .high = 1000000, .meaning = "seconds after which a wait is reported; 0: never"},
+    [CORE_VARIABLE_HANG_REPORT] = {"WEFT_HANG_REPORT", "weft-hang", FIELD(hang_report), OPTION(hang_report),
+                                   .text_bytes = CORE_PATH_BYTES,
+                                   .meaning = "file for it where weftrun is not there to print; .PROCESS is appended"},
     [CORE_VARIABLE_ALGORITHM] = {"WEFT_ALGORITHM", "", FIELD(algorithm), OPTION(algorithm),
                                  .text_bytes = CORE_ALGORITHM_BYTES,
                                  .meaning = "algorithms forced, as in allreduce=nbBDE/slices"},
@@ -140,14 +145,16 @@ static int set_from_option(const variable *row, const weft_options *options, cor
                            enum core_origin *origin) {
     const char *at = (const char *)options + row->option;
     const char *text = NULL;
+    char digits[16];
     int value = 0;
     if (row->text_bytes) {
         memcpy(&text, at, sizeof(text));
     } else {
         memcpy(&value, at, sizeof(value));
-        text = word_of(row, value);
+        snprintf(digits, sizeof(digits), "%d", value);
+        text = row->choices ? word_of(row, value) : digits;
     }
-    if (!text && value == 0)
+    if (!value && (!text || text == digits))
         return WEFT_SUCCESS; /* not set */
     if (!text || !set_from_text(row, text, config)) {
         char range[128], given[32] = "a longer one";

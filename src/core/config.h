@@ -13,6 +13,8 @@ enum core_bootstrap_choice { CORE_BOOTSTRAP_AUTO, CORE_BOOTSTRAP_PMIX, CORE_BOOT
 
 /** The longest WEFT_ALGORITHM that is accepted, with its final 0. */
 #define CORE_ALGORITHM_BYTES 1024
+/** The same for the name of a file. */
+#define CORE_PATH_BYTES      1024
 
 /** The rows of the table. A new variable is a name here, a field below, and a row in config.c. */
 enum core_variable {
@@ -25,6 +27,8 @@ enum core_variable {
     CORE_VARIABLE_PROGRESS,
     CORE_VARIABLE_EAGER_LIMIT,
     CORE_VARIABLE_UNEXPECTED_LIMIT,
+    CORE_VARIABLE_HANG_TIMEOUT,
+    CORE_VARIABLE_HANG_REPORT,
     CORE_VARIABLE_ALGORITHM,
     CORE_VARIABLES
 };
@@ -41,7 +45,9 @@ typedef struct core_config {
     int progress;                         /* WEFT_PROGRESS: a thread of weft's own drives the network */
     int eager_limit;      /* WEFT_EAGER_LIMIT: the longest message that is copied on its way, bytes; -1: as measured */
     int unexpected_limit; /* WEFT_UNEXPECTED_LIMIT: bytes of copied messages that a rank may hold */
-    char algorithm[CORE_ALGORITHM_BYTES];    /* WEFT_ALGORITHM: "" or e.g. "allreduce=nbBDE/slices,bcast=MST/flags" */
+    int hang_timeout;     /* WEFT_HANG_TIMEOUT: a wait that lasts longer is reported, seconds; 0: none is */
+    char hang_report[CORE_PATH_BYTES];    /* WEFT_HANG_REPORT: the file, without weftrun; "." and the process follow */
+    char algorithm[CORE_ALGORITHM_BYTES]; /* WEFT_ALGORITHM: "" or e.g. "allreduce=nbBDE/slices,bcast=MST/flags" */
     enum core_origin origin[CORE_VARIABLES]; /* where each value came from */
 } core_config;
 

@@ -75,9 +75,9 @@ static inline bool core_flag_reached(const core_flag *flag, uint64_t target) {
     return atomic_load_explicit(&flag->value, memory_order_acquire) >= target;
 }
 
-/** Looks at the flag for a moment: most waits between threads that run end there. True when *flag ≥ target. */
-static inline bool core_flag_wait_hot(const core_flag *flag, uint64_t target, const core_waiting *waiting) {
-    for (unsigned look = 0; look <= waiting->hot; look++) {
+/** Looks at the flag once and `looks` times more: most waits between threads that run end there. True when *flag ≥ target. */
+static inline bool core_flag_wait_hot(const core_flag *flag, uint64_t target, unsigned looks) {
+    for (unsigned look = 0; look <= looks; look++) {
         if (core_flag_reached(flag, target))
             return true;
         core_pause();
@@ -87,7 +87,7 @@ static inline bool core_flag_wait_hot(const core_flag *flag, uint64_t target, co
 
 /** Returns when *flag ≥ target; acquire. */
 static inline void core_flag_wait(core_flag *flag, uint64_t target, const core_waiting *waiting) {
-    if (!core_flag_wait_hot(flag, target, waiting))
+    if (!core_flag_wait_hot(flag, target, waiting->hot))
         core_flag_wait_slow(flag, target, waiting, NULL, NULL);
 }
 
@@ -112,6 +112,20 @@ static inline void core_flag_publish(core_flag *flag, uint64_t value, const core
  */
 static inline void core_flag_add(core_flag *flag, uint64_t increment, const core_waiting *waiting) {
     atomic_fetch_add_explicit(&flag->value, increment, memory_order_seq_cst);
+    if (waiting->may_sleep && atomic_load_explicit(&flag->sleepers, memory_order_seq_cst))
+        core_flag_wake(flag);
+}
+
+/**
+ * As core_flag_add, from `base` on if the flag is below: counts the same thing once more, with a higher base each time, and nobody
+ * has to set it back.
+ */
+static inline void core_flag_count(core_flag *flag, uint64_t base, uint64_t increment, const core_waiting *waiting) {
+    uint64_t seen = atomic_load_explicit(&flag->value, memory_order_relaxed), next;
+    do
+        next = (seen < base ? base : seen) + increment;
+    while (
+        !atomic_compare_exchange_weak_explicit(&flag->value, &seen, next, memory_order_seq_cst, memory_order_relaxed));
     if (waiting->may_sleep && atomic_load_explicit(&flag->sleepers, memory_order_seq_cst))
         core_flag_wake(flag);
 }

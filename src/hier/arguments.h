@@ -14,7 +14,8 @@
  */
 typedef struct hier_arguments {
     enum inter_collective collective;
-    const char *call; /* "weft_allreduce", for sentences */
+    const char *call;   /* "weft_allreduce", for sentences */
+    const void *caller; /* where the program called it, for the roll-call */
     const void *send;
     void *recv; /* bcast: the buffer */
     size_t send_count, recv_count;
@@ -29,17 +30,19 @@ typedef struct hier_arguments {
      * to the end: staging.h */
     bool strided;
     struct hier_staging *staging; /* once staged: what the buffers above belong to */
-    size_t bytes;                 /* what one rank contributes (a block, a vector), as all ranks know it; else 0 */
+    size_t bytes;                 /* a vector, or a block, of one rank, as all ranks know it; else 0 */
     size_t own_bytes;             /* gatherv, scatterv, allgatherv: of the rank's own block */
     uint64_t signature;  /* of all that the ranks must agree on: collective, root, bytes, operation and its type */
     const char *element; /* the name of the operation's type, when it is predefined; else NULL */
 } hier_arguments;
 
 /** What every collective has, set to nothing; the fields that a collective does not have stay unset and are not read. */
-static inline hier_arguments hier_arguments_of(enum inter_collective collective, const char *call) {
+__attribute__((always_inline)) static inline hier_arguments hier_arguments_of(enum inter_collective collective,
+                                                                              const char *call) {
     hier_arguments arguments;
     arguments.collective = collective;
     arguments.call = call;
+    arguments.caller = __builtin_return_address(0); /* of the public call that this stands in */
     arguments.send = NULL;
     arguments.recv = NULL;
     arguments.op = NULL;
@@ -52,6 +55,22 @@ static inline hier_arguments hier_arguments_of(enum inter_collective collective,
     arguments.signature = (uint64_t)collective + 1; /* of a barrier; those of others are made when they are checked */
     arguments.element = NULL;
     return arguments;
+}
+
+/** What the selector is asked with. An alltoall's `bytes` are those of one block: a rank contributes one for each rank. */
+static inline hier_key hier_key_of(const hier_arguments *arguments, const hier_layout *layout) {
+    size_t blocks = arguments->collective == INTER_ALLTOALL ? (size_t)hier_layout_size(layout) : 1;
+    return (hier_key){.collective = arguments->collective,
+                      .nodes = layout->nodes,
+                      .threads = layout->threads,
+                      .bytes = arguments->bytes * blocks,
+                      .commutative = !arguments->op || arguments->op->commutative};
+}
+
+/** The same for a collective of which nothing more is known. */
+static inline hier_key hier_key_without_bytes(enum inter_collective collective, const hier_layout *layout) {
+    return (hier_key){
+        .collective = collective, .nodes = layout->nodes, .threads = layout->threads, .bytes = 0, .commutative = true};
 }
 
 /** Checks the communicator and the calling thread. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
-#include <hier/blocks.h>
+#include <hier/thread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,13 +60,13 @@ static bool join_node(const hier_layout *layout, hier_blocks *blocks, int node, 
     return adjacent;
 }
 
-void hier_blocks_join(const hier_call *call, hier_blocks *blocks, int except) {
+void hier_blocks_join(hier_call *call, hier_blocks *blocks, int except) {
     const hier_layout *layout = call->comm->layout;
     size_t nodes = (size_t)layout->nodes, end = 0;
     size_t *arrays = malloc((2 * nodes + 1) * sizeof(*arrays));
     if (!arrays)
         return;
-    blocks->offsets = arrays;
+    call->memory[0] = blocks->offsets = arrays;
     blocks->places = arrays + nodes + 1;
     blocks->in_order = true;
     ptrdiff_t low = lowest(layout, blocks, except);
@@ -83,14 +83,9 @@ void hier_blocks_join(const hier_call *call, hier_blocks *blocks, int except) {
         return;
     memcpy(blocks->places, blocks->offsets, nodes * sizeof(*arrays));
     blocks->in_order = true;
-    blocks->base = intra_scratch(call->meeting.member, end);
+    blocks->base = hier_scratch(call, end);
     if (!blocks->base)
-        hier_blocks_free(blocks);
-}
-
-void hier_blocks_free(hier_blocks *blocks) {
-    free(blocks->offsets);
-    blocks->offsets = NULL;
+        blocks->offsets = NULL;
 }
 
 void hier_blocks_view(const hier_blocks *joined, inter_view *view) {
@@ -141,8 +136,15 @@ bool hier_same_bytes(hier_call *call, size_t source, size_t sent, size_t destina
     return false;
 }
 
+size_t hier_bytes_before(const hier_call *call, int thread) {
+    size_t bytes = 0;
+    for (int before = 0; before < thread; before++)
+        bytes += intra_offer_of(&call->meeting, before)->send_size;
+    return bytes;
+}
+
 void hier_choose_without_counts(hier_call *call) {
     if (call->choice.process->needs_counts)
-        call->choice = hier_select_rule(&call->comm->world->selector, call->arguments->collective,
-                                        call->comm->layout->nodes, call->arguments->bytes, true);
+        call->choice =
+            hier_select_unfixed(&call->comm->world->selector, hier_key_of(call->arguments, call->comm->layout));
 }

@@ -9,7 +9,9 @@
 #ifndef HIER_BLOCKS_H
 #define HIER_BLOCKS_H
 
-#include <hier/thread.h>
+#include <hier/arguments.h>
+
+struct hier_call;
 
 typedef struct hier_blocks {
     char *buffer; /* the user's */
@@ -37,28 +39,30 @@ static inline char *hier_block_at(const hier_blocks *blocks, size_t rank) {
 }
 
 /**
- * Joins the blocks of each node; node `except` (or −1) counts as having nothing. The calling thread's scratch memory belongs
- * to them when they are `apart`. Without memory they are not joined. The caller frees, in any case.
+ * Joins the blocks of each node; node `except` (or −1) counts as having nothing. The call owns the memory. Without memory they
+ * are not joined.
  */
-void hier_blocks_join(const hier_call *call, hier_blocks *blocks, int except);
-void hier_blocks_free(hier_blocks *blocks);
+void hier_blocks_join(struct hier_call *call, hier_blocks *blocks, int except);
 
 /** Shows them to the process level. */
 void hier_blocks_view(const hier_blocks *joined, inter_view *view);
 
 /** Where a rank's block lies among the joined ones. */
-char *hier_joined_at(const hier_call *call, const hier_blocks *joined, int node, size_t rank);
+char *hier_joined_at(const struct hier_call *call, const hier_blocks *joined, int node, size_t rank);
 
 /** Copies from the user's buffer to joined memory that is `apart`. */
-void hier_blocks_pack(const hier_call *call, const hier_blocks *joined, int except);
+void hier_blocks_pack(const struct hier_call *call, const hier_blocks *joined, int except);
 
 /** Copies from joined memory, this thread's or another's, to the user's buffer. Notes it when their counts are not the same. */
-void hier_blocks_unpack(hier_call *call, const hier_blocks *joined, const hier_blocks *to, int except);
+void hier_blocks_unpack(struct hier_call *call, const hier_blocks *joined, const hier_blocks *to, int except);
 
 /** Does `source` send as many bytes as `destination` expects? If not the call's error is set. */
-bool hier_same_bytes(hier_call *call, size_t source, size_t sent, size_t destination, size_t expected);
+bool hier_same_bytes(struct hier_call *call, size_t source, size_t sent, size_t destination, size_t expected);
+
+/** Of the ranks of another node than the root's, whose offers say how much each has: the bytes before `thread`, or of all. */
+size_t hier_bytes_before(const struct hier_call *call, int thread);
 
 /** Of gatherv and scatterv: only the root knows what the other nodes have, so the algorithm may not ask for it. */
-void hier_choose_without_counts(hier_call *call);
+void hier_choose_without_counts(struct hier_call *call);
 
 #endif

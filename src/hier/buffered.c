@@ -40,7 +40,8 @@ static bool look_once(void *argument) {
     return false;
 }
 
-int hier_buffered_send(hier_message *message, const hier_envelope *envelope) {
+int hier_buffered_send(hier_message *message) {
+    const hier_envelope *envelope = &message->envelope;
     weft_comm *comm = envelope->comm;
     size_t place;
     message->base.kind = HIER_SEND;
@@ -49,7 +50,7 @@ int hier_buffered_send(hier_message *message, const hier_envelope *envelope) {
     message->over = true;
     if (envelope->peer == WEFT_PROC_NULL)
         return WEFT_SUCCESS;
-    hier_wait wait = hier_wait_on(comm, look_once, NULL);
+    hier_wait wait = hier_wait_on(comm, look_once, NULL, NULL);
     hier_drive_until(&wait, true);
     tidy(comm);
     hier_message **link = NULL;
@@ -70,7 +71,7 @@ int hier_buffered_send(hier_message *message, const hier_envelope *envelope) {
     int code = WEFT_ERR_NOMEM;
     if (buffered) {
         buffered->envelope = copy;
-        code = hier_message_send(buffered, &buffered->envelope);
+        code = hier_message_send(buffered);
     }
     if (code) {
         hier_mailbox_enter(comm);
@@ -107,6 +108,10 @@ static bool is_empty(void *argument) {
     return true;
 }
 
+static hier_doing describe(void *argument) {
+    return hier_doing_on(argument, "weft_comm_detach_buffer");
+}
+
 int weft_comm_detach_buffer(weft_comm *comm, void **buffer, size_t *bytes) {
     int code = hier_check_comm(comm, __func__);
     if (code)
@@ -115,7 +120,7 @@ int weft_comm_detach_buffer(weft_comm *comm, void **buffer, size_t *bytes) {
         return core_error(WEFT_ERR_ARG, "rank %d: %s: %s is NULL", comm->rank, __func__, buffer ? "bytes" : "buffer");
     if (!comm->buffer.base)
         return core_error(WEFT_ERR_ARG, "rank %d: %s: no buffer is attached", comm->rank, __func__);
-    hier_wait wait = hier_wait_on(comm, is_empty, comm);
+    hier_wait wait = hier_wait_on(comm, is_empty, describe, comm);
     hier_drive_until(&wait, false);
     tidy(comm);
     *buffer = comm->buffer.base;

@@ -7,7 +7,7 @@
 
 #include <hier/message.h>
 
-/** Sends a copy; *message is over at once. WEFT_ERR_NOMEM: the attached buffer has no room. */
-int hier_buffered_send(hier_message *message, const hier_envelope *envelope);
+/** Sends a copy of what stands in the message's envelope; *message is over at once. WEFT_ERR_NOMEM: the attached buffer has no room. */
+int hier_buffered_send(hier_message *message);
 
 #endif

@@ -5,6 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+void hier_channel_init(hier_channel *channel, hier_world *world, int each, bool locks) {
+    channel->world = world;
+    channel->each = each;
+    channel->locks = locks;
+    channel->seen_failed = -1;
+}
+
 void hier_channel_enter(hier_channel *channel) {
     unsigned looks = 0;
     while (!hier_channel_try(channel))

@@ -117,6 +117,9 @@ static inline int hier_channel_peer(const hier_channel *channel, int process, in
     return process * channel->each + thread % channel->each;
 }
 
+/** A zeroed channel's fields; its peers have `each` channels a process. */
+void hier_channel_init(hier_channel *channel, struct hier_world *world, int each, bool locks);
+
 /** Ranks of a context can be reached by a channel from now on, or no longer (mailboxes NULL). */
 void hier_channel_open(hier_channel *channel, uint32_t context, intra_mailbox *mailboxes, int threads);
 

@@ -23,10 +23,7 @@ static int open_one(hier_world *world, int number) {
     hier_channel *channel = calloc(1, sizeof(*channel));
     if (!channel)
         return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a channel", world->process_comm->rank);
-    channel->world = world;
-    channel->each = INTER_CHANNELS;
-    channel->seen_failed = -1;
-    channel->locks = true;
+    hier_channel_init(channel, world, INTER_CHANNELS, true);
     int code = world->transport->open_channel(world->transport, number, world->directory, &channel->transport);
     if (!code)
         code = hier_channel_listen(channel);

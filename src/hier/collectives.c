@@ -2,7 +2,7 @@
 /* The public collectives, each in its three forms: check, then the composition for thread ranks or the schedule for process
  * ranks. */
 #include <core/error.h>
-#include <hier/ledger.h>
+#include <hier/part.h>
 #include <hier/request.h>
 #include <hier/staging.h>
 
@@ -31,16 +31,15 @@ static hier_collective *const thread_collectives[INTER_COLLECTIVES] = {
     (INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV) | INTER_BIT(INTER_ALLGATHERV) | INTER_BIT(INTER_ALLTOALLV) | \
      INTER_BIT(INTER_ALLTOALLW))
 
-static int unsupported(const weft_comm *comm, const char *call) {
-    return core_error(WEFT_ERR_UNSUPPORTED,
-                      "rank %d: %s is there for process communicators only (weft/collectives.h says what thread "
-                      "communicators have)",
-                      comm->rank, call);
-}
-
 static int check(const weft_comm *comm, hier_arguments *arguments) {
     int code = hier_check_comm(comm, arguments->call);
     return code || arguments->collective == INTER_BARRIER ? code : hier_check_arguments(comm, arguments);
+}
+
+/* Nothing to move: the ranks still meet, lest one that calls something else waits for ever. */
+static hier_collective *thread_collective(const hier_arguments *arguments) {
+    bool empty = !arguments->bytes && !inter_is(arguments->collective, COUNTED);
+    return thread_collectives[empty ? INTER_BARRIER : arguments->collective];
 }
 
 static int block(weft_comm *comm, hier_arguments *arguments) {
@@ -51,10 +50,8 @@ static int block(weft_comm *comm, hier_arguments *arguments) {
         return hier_process_collective(comm, arguments);
     if (comm->member->retired)
         return hier_ledger_error(comm, arguments->call);
-    /* Nothing to move: the ranks still meet, lest one that calls something else waits for ever. */
-    bool empty = !arguments->bytes && !inter_is(arguments->collective, COUNTED);
-    hier_collective *run = thread_collectives[empty ? INTER_BARRIER : arguments->collective];
-    return arguments->strided ? hier_thread_staged(comm, arguments, run) : run(comm, arguments);
+    hier_collective *run = thread_collective(arguments);
+    return arguments->strided ? hier_thread_staged(comm, arguments, run) : hier_thread_run(comm, arguments, run);
 }
 
 static int begin(weft_comm *comm, hier_arguments *arguments, bool persistent, weft_request **request) {
@@ -63,9 +60,9 @@ static int begin(weft_comm *comm, hier_arguments *arguments, bool persistent, we
         return code;
     if (!request)
         return core_error(WEFT_ERR_ARG, "rank %d: %s: request is NULL", comm->rank, arguments->call);
-    if (comm->team)
-        return unsupported(comm, arguments->call);
-    return hier_request_make(comm, arguments, persistent, request);
+    if (!comm->team)
+        return hier_request_make(comm, arguments, persistent, request);
+    return hier_part_make(comm, arguments, thread_collective(arguments), persistent, request);
 }
 
 /* A list of parameters without its parentheses; it ends with a comma. */

@@ -6,6 +6,7 @@
 #define HIER_COMM_H
 
 #include <core/pool.h>
+#include <hier/activity.h>
 #include <hier/world.h>
 #include <intra/mailbox.h>
 #include <intra/meeting.h>
@@ -24,6 +25,21 @@ typedef struct hier_slot {
     int error; /* of the network part; written before the release, read after it */
 } hier_slot;
 
+/* With two of them a start mostly need not look whether all have completed the one before. */
+#define HIER_RING_SLOTS 2
+
+/**
+ * Of a persistent collective of a thread communicator: where the threads of this process meet. Made by the first of them that
+ * comes, freed when all have freed their requests.
+ */
+typedef struct hier_ring {
+    struct hier_ring *next; /* of the team */
+    uint64_t number;        /* of the persistent collective on its team */
+    int left;               /* threads that have freed theirs */
+    intra_team *intra;
+    hier_slot slots[HIER_RING_SLOTS];
+} hier_ring;
+
 struct weft_team {
     core_pooled pooled; /* HIER_TEAM_MAGIC */
     hier_world *world;
@@ -37,6 +53,9 @@ struct weft_team {
     hier_slot *slots;
     intra_mailbox *mailboxes; /* by thread */
     _Atomic bool *taken;      /* by thread: its number is in use */
+    weft_team *next_in_roster;
+    hier_ring *rings;           /* of persistent collectives … */
+    pthread_mutex_t rings_lock; /* … under this */
 };
 
 /** A thread that has entered teams: what it sleeps on, and its handles. Its own, but for the bell. */
@@ -44,7 +63,10 @@ typedef struct hier_agent {
     core_pooled pooled;
     intra_bell bell;
     struct weft_comm *comms;
-    unsigned looks; /* at its own channel */
+    unsigned looks;       /* at its own channel */
+    size_t parts;         /* in collectives, that it has under way beside its calls (part.h) */
+    uint64_t completions; /* of parts, so far */
+    hier_activity activity;
 } hier_agent;
 
 /** Memory for buffered sends, and those that are in it, in the order of their places. */
@@ -65,7 +87,8 @@ struct weft_comm {
     intra_member *member; /* of a thread communicator, as are the next */
     hier_agent *agent;
     weft_comm *next_of_agent;
-    bool talks; /* it has messages: who waits looks after them */
+    bool talks;     /* it has messages: who waits looks after them */
+    unsigned looks; /* of the present wait of a blocking collective, as far as they are counted (waits.h) */
     /* Of a thread communicator the thread's own, of a process communicator under the funnel: */
     intra_mailbox *mailbox;
     hier_channel *channel;       /* for messages to other processes */
@@ -73,15 +96,25 @@ struct weft_comm {
     weft_request *sent;          /* stands for sends that are done; NULL until there is one */
     size_t requests;             /* of messages, that a user has handles on, persistent ones included */
     hier_buffer buffer;
+    weft_request *free_requests; /* of collectives */
+    /* Parts of a thread communicator: */
+    weft_request *running;               /* in no order; persistent ones that wait for their slot, too */
+    weft_request *queued, **queued_last; /* the others that do, in the order of their calls */
     /* Of a process communicator: */
     uint64_t sequence, persistent_sequence; /* its collectives so far */
-    weft_request *free_requests;
 };
 
 /** A handle, zeroed but for its magic; NULL without memory. */
 weft_comm *hier_comm_take(void);
 /** Gives a handle back; false when it was given back before. */
 bool hier_comm_give(weft_comm *comm);
+
+/** A blocking collective is over: it waits for nothing any more (waits.h). */
+void hier_comm_waits_no_more(weft_comm *comm) __attribute__((cold));
+static inline void hier_comm_goes_on(weft_comm *comm) {
+    if (comm->looks)
+        hier_comm_waits_no_more(comm);
+}
 
 static inline bool hier_comm_valid(const weft_comm *comm) {
     return core_pooled_valid(comm, HIER_COMM_MAGIC);

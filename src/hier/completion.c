@@ -3,13 +3,18 @@
 #include <core/error.h>
 #include <hier/arguments.h>
 #include <hier/buffered.h>
-#include <hier/ledger.h>
+#include <hier/part.h>
 #include <hier/request.h>
+#include <hier/waits.h>
 #include <weft/message.h>
+
+/* In a public call: which one, and where the program called it. */
+#define CALL .call = __func__, .caller = __builtin_return_address(0)
 
 /* What a call was given, and what it has found. */
 typedef struct completing {
     const char *call;
+    const void *caller;
     size_t count;
     weft_request **requests;
     weft_status *statuses; /* or NULL */
@@ -35,9 +40,11 @@ static hier_message *message_of(weft_request *request) {
 
 /* Of an active one. */
 static inline bool is_complete(weft_request *request) {
-    return request->kind == HIER_COLLECTIVE
-               ? operation_of(request)->complete
-               : hier_message_done(message_of(request)) || hier_message_settled(message_of(request));
+    if (request->kind == HIER_COLLECTIVE)
+        return operation_of(request)->complete;
+    if (request->kind == HIER_PART)
+        return ((const hier_part *)request)->state == HIER_COMPLETE;
+    return hier_message_settled(message_of(request));
 }
 
 static bool is_request(const weft_request *request) {
@@ -50,9 +57,11 @@ static int check_request(const weft_request *request, const char *call) {
     return hier_check_comm(request->comm, call);
 }
 
+static hier_doing describe(void *argument);
+
 /* A wait for one more: with the funnel when one of them is of a process communicator. */
 static void wait_for(hier_wait *wait, const weft_comm *comm) {
-    hier_wait other = hier_wait_on(comm, NULL, NULL);
+    hier_wait other = hier_wait_on(comm, NULL, describe, NULL);
     if (!wait->world) {
         *wait = other;
         return;
@@ -108,6 +117,15 @@ static inline int take_message(weft_request *request, weft_status *status) {
     return error;
 }
 
+static int take_part(weft_request *request, weft_status *status) {
+    int error = hier_part_result(request);
+    set_status(status, error);
+    request->active = false;
+    if (!request->persistent)
+        hier_part_give(request);
+    return error;
+}
+
 static int take_collective(weft_request *request, weft_status *status) {
     int error = hier_request_result(request);
     set_status(status, error);
@@ -135,7 +153,9 @@ static inline void take(completing *list, size_t i, size_t at) {
         list->requests[i] = WEFT_REQUEST_NULL;
         return;
     }
-    int error = request->kind == HIER_COLLECTIVE ? take_collective(request, status) : take_message(request, status);
+    int error = request->kind == HIER_COLLECTIVE ? take_collective(request, status)
+                : request->kind == HIER_PART     ? take_part(request, status)
+                                                 : take_message(request, status);
     if (error && !list->error)
         list->error = error;
     if (!request->persistent)
@@ -147,6 +167,7 @@ static uint64_t completions(const hier_wait *wait) {
     /* Acquire: pairs with note_failures. A failure ends receives without completing one. */
     uint64_t sum = (unsigned)atomic_load_explicit(&wait->world->carrier.broken, memory_order_acquire);
     sum += wait->funnel ? wait->world->completions + wait->world->mailbox.completions : 0;
+    sum += wait->agent ? wait->agent->completions : 0;
     for (const weft_comm *comm = wait->agent ? wait->agent->comms : NULL; comm; comm = comm->next_of_agent)
         sum += comm->mailbox->completions;
     return sum;
@@ -208,6 +229,20 @@ static bool take_some(void *argument) {
     return list->found > 0;
 }
 
+/* Of several, the first that is waited for. */
+static hier_doing describe(void *argument) {
+    const completing *list = argument;
+    size_t i = list->wait.look == take_in_order ? list->found : 0;
+    while (i < list->count && !is_active(list->requests[i]))
+        i++;
+    if (i == list->count) /* it has just been completed */
+        return (hier_doing){.call = list->call};
+    hier_doing doing = hier_doing_request(list->requests[i], list->call);
+    if (doing.call == list->call)
+        doing.caller = list->caller;
+    return doing;
+}
+
 /* The part in common of those that need all: without an active one they are complete at once. */
 static int complete_all(completing *list, int *done) {
     int code = check_list(list);
@@ -236,22 +271,35 @@ static bool complete_some(completing *list, hier_look *look, bool wait) {
 }
 
 int weft_waitall(size_t count, weft_request *requests[], weft_status statuses[]) {
-    completing list = {.call = __func__, .count = count, .requests = requests, .statuses = statuses};
+    completing list = {CALL, .count = count, .requests = requests, .statuses = statuses};
     return complete_all(&list, NULL);
 }
 
 int weft_testall(size_t count, weft_request *requests[], int *done, weft_status statuses[]) {
-    completing list = {.call = __func__, .count = count, .requests = requests, .statuses = statuses};
+    completing list = {CALL, .count = count, .requests = requests, .statuses = statuses};
     return done ? complete_all(&list, done) : missing(__func__, "done");
 }
 
+/* Is it a thread's part, alone under way, and all else in order? Then waiting for it needs no list. */
+static bool is_lone_part(const weft_request *request) {
+    return is_request(request) && request->kind == HIER_PART && request->active && request->comm->agent->parts <= 1 &&
+           pthread_equal(request->comm->owner, pthread_self());
+}
+
 int weft_wait(weft_request **request, weft_status *status) {
-    completing list = {.call = __func__, .count = 1, .requests = request, .statuses = status};
+    if (request && is_lone_part(*request)) {
+        weft_request *waited = *request;
+        hier_part_wait(waited);
+        if (!waited->persistent)
+            *request = WEFT_REQUEST_NULL;
+        return take_part(waited, status);
+    }
+    completing list = {CALL, .count = 1, .requests = request, .statuses = status};
     return complete_all(&list, NULL);
 }
 
 int weft_test(weft_request **request, int *done, weft_status *status) {
-    completing list = {.call = __func__, .count = 1, .requests = request, .statuses = status};
+    completing list = {CALL, .count = 1, .requests = request, .statuses = status};
     return done ? complete_all(&list, done) : missing(__func__, "done");
 }
 
@@ -270,12 +318,12 @@ static int any(completing *list, size_t *index, int *done, weft_status *status) 
 }
 
 int weft_waitany(size_t count, weft_request *requests[], size_t *index, weft_status *status) {
-    completing list = {.call = __func__, .count = count, .requests = requests, .statuses = status};
+    completing list = {CALL, .count = count, .requests = requests, .statuses = status};
     return index ? any(&list, index, NULL, status) : missing(__func__, "index");
 }
 
 int weft_testany(size_t count, weft_request *requests[], size_t *index, int *done, weft_status *status) {
-    completing list = {.call = __func__, .count = count, .requests = requests, .statuses = status};
+    completing list = {CALL, .count = count, .requests = requests, .statuses = status};
     return index && done ? any(&list, index, done, status) : missing(__func__, index ? "done" : "index");
 }
 
@@ -293,16 +341,14 @@ static int some(completing *list, bool wait, size_t *done_count) {
 /* NOLINTNEXTLINE(readability-non-const-parameter): take_some() writes to the indices */
 int weft_waitsome(size_t count, weft_request *requests[], size_t *done_count, size_t indices[],
                   weft_status statuses[]) {
-    completing list = {
-        .call = __func__, .count = count, .requests = requests, .statuses = statuses, .indices = indices};
+    completing list = {CALL, .count = count, .requests = requests, .statuses = statuses, .indices = indices};
     return some(&list, true, done_count);
 }
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): as above */
 int weft_testsome(size_t count, weft_request *requests[], size_t *done_count, size_t indices[],
                   weft_status statuses[]) {
-    completing list = {
-        .call = __func__, .count = count, .requests = requests, .statuses = statuses, .indices = indices};
+    completing list = {CALL, .count = count, .requests = requests, .statuses = statuses, .indices = indices};
     return some(&list, false, done_count);
 }
 
@@ -319,9 +365,12 @@ int weft_start(weft_request **request) {
     if (started->active)
         return core_error(WEFT_ERR_BUSY, "rank %d: %s: the request of %s is under way", started->comm->rank, __func__,
                           started->call);
-    if (started->kind != HIER_COLLECTIVE)
+    if (started->kind == HIER_COLLECTIVE)
+        return hier_request_restart(started);
+    if (started->kind != HIER_PART)
         return hier_message_restart(started);
-    return hier_request_restart(started);
+    hier_part_restart(started);
+    return WEFT_SUCCESS;
 }
 
 int weft_startall(size_t count, weft_request *requests[]) {
@@ -348,6 +397,8 @@ int weft_request_free(weft_request **request) {
     hier_mailbox_enter(freed->comm);
     if (freed->kind == HIER_COLLECTIVE)
         hier_request_give(freed);
+    else if (freed->kind == HIER_PART)
+        hier_part_give(freed);
     else
         hier_message_give(message_of(freed));
     hier_mailbox_leave(freed->comm);

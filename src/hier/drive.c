@@ -2,10 +2,14 @@
 #include <core/error.h>
 #include <hier/drive.h>
 #include <hier/ledger.h>
+#include <hier/part.h>
 #include <sched.h>
+#include <string.h>
 
 #define AGENT_MAGIC 0x77744147u
-#define SLEEP_MS    10
+#define SLEEP_NS    10000000L
+/* Who has parts in collectives under way is not woken by all that they wait for. */
+#define PARTS_NS    2000000L
 #define PAUSE_NS    50000L
 /* Who has a channel of his own looks so seldom at the main one, which all threads share. */
 #define MAIN_EVERY  64
@@ -28,6 +32,7 @@ int hier_agent_join(weft_comm *comm) {
             return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a thread", comm->rank);
         self->bell.rouse = rouse;
         self->bell.argument = comm->world;
+        hier_roster_add(&comm->world->roster, &self->activity, comm);
     }
     comm->agent = self;
     comm->next_of_agent = self->comms;
@@ -47,6 +52,7 @@ void hier_agent_part(weft_comm *comm) {
     if (agent->comms)
         return;
     self = NULL;
+    hier_roster_remove(&comm->world->roster, &agent->activity);
     core_pool_give(&agents, agent, AGENT_MAGIC);
 }
 
@@ -75,6 +81,8 @@ unsigned hier_agent_progress(hier_agent *agent) {
             events += hier_look_at(own, &agent->bell);
         last = own;
         events += intra_mail_progress(comm->mailbox);
+        if (comm->running || comm->queued)
+            events += hier_parts_progress(comm);
     }
     return events;
 }
@@ -94,9 +102,9 @@ bool hier_arm(hier_channel *channel, hier_bed *bed) {
 
 void hier_sleep(hier_bed *bed) {
     if (bed->word)
-        core_word_sleep(bed->word, 1, SLEEP_MS * 1000000L);
+        core_word_sleep(bed->word, 1, bed->milliseconds * 1000000L);
     else
-        poll(bed->descriptors, bed->count, SLEEP_MS);
+        poll(bed->descriptors, bed->count, bed->milliseconds);
 }
 
 static bool arm_own(const hier_agent *agent, hier_bed *bed) {
@@ -140,9 +148,12 @@ static bool drive(const hier_wait *wait, bool once, bool *moved) {
 /* Sleeps until something comes, by the network or from a thread of the process. `rung`: the bell before the last look. */
 static void sleep_a_while(const hier_wait *wait, uint64_t rung) {
     intra_bell *bell = wait->agent ? &wait->agent->bell : NULL;
+    bool parts = wait->agent && wait->agent->parts;
     if (!may_drive(wait)) {
+        if (parts && hier_parts_sleep(wait->agent, PARTS_NS))
+            return;
         if (bell)
-            core_flag_sleep(&bell->flag, rung + 1, SLEEP_MS * 1000000L);
+            core_flag_sleep(&bell->flag, rung + 1, parts ? PARTS_NS : SLEEP_NS);
         else
             sched_yield();
         return;
@@ -157,8 +168,9 @@ static void sleep_a_while(const hier_wait *wait, uint64_t rung) {
     }
     if (hier_funnel_try(wait->world)) {
         hier_bed bed;
-        bed.count = 0;
-        bed.word = NULL;
+        hier_bed_clear(&bed);
+        if (parts)
+            bed.milliseconds = PARTS_NS / 1000000L;
         bool armed = hier_arm(&wait->world->channel, &bed);
         if (!armed && wait->own) /* which the looks before may have left out */
             hier_progress(wait->world);
@@ -190,16 +202,62 @@ static bool look_once(const hier_wait *wait, bool once, bool *moved) {
     return *moved && !wait->funnel && wait->look(wait->argument);
 }
 
+/* A wait of which the roll-call will be told once it is long. */
+typedef struct long_wait {
+    unsigned looks;
+    hier_activity *activity; /* NULL: it is not long yet */
+    hier_activity own;       /* of a thread without an agent */
+} long_wait;
+
+static void begin_long(long_wait *of, const hier_wait *wait) {
+    hier_roster *roster = &wait->world->roster;
+    const hier_agent *agent = wait->agent ? wait->agent : self;
+    if (!wait->describe || !roster->watched)
+        return;
+    hier_doing doing = wait->describe(wait->argument);
+    of->activity = agent ? &self->activity : &of->own;
+    if (!agent) {
+        memset(&of->own, 0, sizeof(of->own));
+        hier_roster_add(roster, &of->own, NULL);
+    }
+    hier_activity_begin(of->activity, &doing);
+}
+
+static void end_long(long_wait *of, const hier_wait *wait) {
+    if (!of->activity)
+        return;
+    hier_activity_end(of->activity);
+    if (of->activity == &of->own)
+        hier_roster_remove(&wait->world->roster, &of->own);
+}
+
+static inline void look_long(long_wait *of, const hier_wait *wait, bool tired, bool moved) {
+    if (of->looks < HIER_LOOKS_OF_A_LONG_WAIT) {
+        of->looks = tired ? HIER_LOOKS_OF_A_LONG_WAIT : of->looks + 1;
+        if (of->looks == HIER_LOOKS_OF_A_LONG_WAIT)
+            begin_long(of, wait);
+    } else if (moved && of->activity) { /* it may wait for the next of several requests now */
+        hier_doing doing = wait->describe(wait->argument);
+        hier_activity_change(of->activity, &doing);
+    }
+}
+
 bool hier_drive_until(const hier_wait *wait, bool once) {
+    long_wait of;
+    of.looks = 0;
+    of.activity = NULL;
     unsigned looks = 0;
     bool tired = false, moved = false;
     for (;;) {
         /* Acquire: what came before this ring is seen by the looks that follow. */
         uint64_t rung = wait->agent ? atomic_load_explicit(&wait->agent->bell.flag.value, memory_order_acquire) : 0;
-        if (look_once(wait, once, &moved))
+        if (look_once(wait, once, &moved)) {
+            end_long(&of, wait);
             return true;
+        }
         if (once)
             return false;
+        look_long(&of, wait, tired, moved);
         if (moved)
             looks = 0;
         else if (tired)

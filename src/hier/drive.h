@@ -26,17 +26,24 @@ void hier_agent_part(weft_comm *comm);
 /** Moves the messages of a thread's handles on; how many things happened. By that thread. */
 unsigned hier_agent_progress(hier_agent *agent);
 
-/** Where to sleep until something happens on one of several channels; zeroed: for the time only. */
+/** Where to sleep until something happens on one of several channels; a clear one: for the time only. */
 typedef struct hier_bed {
     struct pollfd descriptors[1 + INTER_CHANNELS];
     nfds_t count;
-    void *word; /* instead: inter_bed.word */
+    void *word;       /* instead: inter_bed.word */
+    int milliseconds; /* at most */
 } hier_bed;
+
+static inline void hier_bed_clear(hier_bed *bed) {
+    bed->count = 0;
+    bed->word = NULL;
+    bed->milliseconds = 10;
+}
 
 /** Gets ready to sleep on a channel too; false when something can be done now. With the channel's lock. */
 bool hier_arm(hier_channel *channel, hier_bed *bed);
 
-/** Sleeps until something happens, for 10 ms at most. Without a lock. */
+/** Sleeps until something happens. Without a lock. */
 void hier_sleep(hier_bed *bed);
 
 /** One look at a thread's channel, unless another thread has it just now; how many things happened. `bell`: the caller's, or NULL. */
@@ -44,6 +51,9 @@ unsigned hier_look_at(hier_channel *channel, const intra_bell *bell);
 
 /** Is there what the caller waits for? */
 typedef bool hier_look(void *argument);
+
+/** Says what is waited for, when that takes long. By who waits; without the funnel. */
+typedef hier_doing hier_describe(void *argument);
 
 /** Who waits, and for what. */
 typedef struct hier_wait {
@@ -54,6 +64,7 @@ typedef struct hier_wait {
     bool own;     /* … by the thread's own channel */
     bool funnel;  /* look() needs the funnel */
     hier_look *look;
+    hier_describe *describe; /* NULL: nobody needs to know */
     void *argument;
 } hier_wait;
 
@@ -61,7 +72,7 @@ typedef struct hier_wait {
 bool hier_drive_until(const hier_wait *wait, bool once);
 
 /** A wait for something of a communicator. */
-static inline hier_wait hier_wait_on(const weft_comm *comm, hier_look *look, void *argument) {
+static inline hier_wait hier_wait_on(const weft_comm *comm, hier_look *look, hier_describe *describe, void *argument) {
     return (hier_wait){.world = comm->world,
                        .agent = comm->agent,
                        .waiting = comm->team ? &comm->team->intra->waiting : &comm->world->waiting,
@@ -69,6 +80,7 @@ static inline hier_wait hier_wait_on(const weft_comm *comm, hier_look *look, voi
                        .own = comm->channel != &comm->world->channel,
                        .funnel = !comm->team,
                        .look = look,
+                       .describe = describe,
                        .argument = argument};
 }
 

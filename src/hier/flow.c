@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Flow control between processes, a channel at a time. Messages that are copied on their way may find no receive, and pile up. When those of a rank take more
- * than WEFT_UNEXPECTED_LIMIT, whoever sends it more is told to stop: from then on his messages stay with him until they are
- * fetched. When half of it is free again he is told to go on. What is on its way meanwhile comes on top.
+ * Flow control between processes, a channel at a time. Messages that are copied on their way may find no receive, and pile
+ * up. When those of a rank take more than WEFT_UNEXPECTED_LIMIT, whoever sends it more is told to stop: from then on his
+ * messages stay with him until they are fetched. When half of it is free again he is told to go on. What is on its way
+ * meanwhile comes on top.
  */
 #include <hier/comm.h>
 #include <hier/wire.h>

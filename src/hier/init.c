@@ -7,7 +7,8 @@
 #include <hier/ledger.h>
 #include <hier/message.h>
 #include <hier/progress.h>
-#include <hier/thread.h>
+#include <hier/request.h>
+#include <hier/watch.h>
 #include <time.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards starting and ending, not use */
@@ -62,6 +63,18 @@ static int open_world(const core_config *config, const weft_options *options, hi
     return code;
 }
 
+/* From here on somebody answers for the threads of the process. */
+static int watch(hier_world *world, const core_config *config, const weft_options *options) {
+    bool launched = !(options && options->bootstrap) && config->bootstrap != CORE_BOOTSTRAP_SINGLE &&
+                    inter_bootstrap_pmix_present();
+    int code = hier_watch_start(world, launched);
+    if (code) {
+        hier_progress_stop(world);
+        hier_world_destroy(world);
+    }
+    return code;
+}
+
 int weft_init(const weft_options *options) {
     core_config config = {0};
     hier_world *world = NULL;
@@ -79,6 +92,8 @@ int weft_init(const weft_options *options) {
                                         "the thread that called weft_init may drive the network");
     if (!code)
         code = open_world(&config, options, &world);
+    if (!code)
+        code = watch(world, &config, options);
     if (!code)
         atomic_store_explicit(&current, world, memory_order_release); /* pairs with world_in_use */
     pthread_mutex_unlock(&lock);
@@ -104,10 +119,14 @@ typedef struct attendant {
 
 static const struct timespec pause_time = {.tv_nsec = 100000};
 
-static void *attend(void *argument) {
-    attendant *self = argument;
+static void disconnect(attendant *self) {
     self->transport->disconnect(self->transport, self->parting->forced);
     atomic_fetch_add_explicit(&self->parting->parted, 1, memory_order_relaxed);
+}
+
+static void *attend(void *argument) {
+    attendant *self = argument;
+    disconnect(self);
     while (!atomic_load_explicit(&self->parting->over, memory_order_relaxed))
         if (!self->transport->progress(self->transport))
             nanosleep(&pause_time, NULL);
@@ -117,23 +136,27 @@ static void *attend(void *argument) {
 /* pthread_create and pthread_join hand the transport over. Without a thread: as far as it goes alone. */
 static void begin_attending(attendant *self) {
     self->runs = pthread_create(&self->thread, NULL, attend, self) == 0;
-    if (self->runs)
-        return;
-    self->transport->disconnect(self->transport, self->parting->forced);
-    atomic_fetch_add_explicit(&self->parting->parted, 1, memory_order_relaxed);
+    if (!self->runs)
+        disconnect(self);
 }
 
 static bool is_done(void *argument) {
     return ((inter_execution *)argument)->done;
 }
 
+static hier_doing describe(void *argument) {
+    const inter_execution *execution = argument;
+    hier_world *world = execution->argument;
+    return hier_doing_on(world->process_comm, "weft_finalize");
+}
+
 /* A barrier beside the process communicator, which is broken. */
 static int meet_beside(hier_world *world) {
     const weft_comm *comm = world->process_comm;
     const inter_view view = {.collective = INTER_BARRIER, .rank = comm->rank, .size = comm->size};
-    inter_execution execution = {0};
+    inter_execution execution = {.argument = world};
     inter_algorithm algorithm;
-    hier_wait wait = hier_wait_on(comm, is_done, &execution);
+    hier_wait wait = hier_wait_on(comm, is_done, describe, &execution);
     inter_algorithm_at(INTER_BARRIER, 0, &algorithm);
     hier_funnel_enter(world);
     int code = inter_execution_start(&execution, &world->engine, (inter_id){HIER_OWN_CONTEXT, 0, false, 0}, &algorithm,
@@ -214,6 +237,7 @@ int weft_finalize(void) {
     if (!code) {
         code = part(world);
         atomic_store_explicit(&current, NULL, memory_order_release);
+        hier_watch_stop(world);
         hier_world_destroy(world);
     }
     pthread_mutex_unlock(&lock);

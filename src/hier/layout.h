@@ -9,6 +9,7 @@
 
 typedef struct hier_layout {
     int nodes;
+    int threads;           /* of the node that has most: what the selector is asked with, everywhere the same */
     const size_t *offsets; /* nodes + 1 entries: the first rank of each node, then the number of ranks */
 } hier_layout;
 
@@ -18,6 +19,14 @@ static inline int hier_layout_size(const hier_layout *layout) {
 
 static inline int hier_layout_threads(const hier_layout *layout, int node) {
     return (int)(layout->offsets[node + 1] - layout->offsets[node]);
+}
+
+static inline hier_layout hier_layout_of(int nodes, const size_t *offsets) {
+    hier_layout layout = {.nodes = nodes, .threads = 0, .offsets = offsets};
+    for (int node = 0; node < nodes; node++)
+        if (layout.threads < hier_layout_threads(&layout, node))
+            layout.threads = hier_layout_threads(&layout, node);
+    return layout;
 }
 
 /** The node of a rank: the last one that begins at or before it. */

@@ -95,11 +95,13 @@ static inline hier_entry hier_entry_of(const hier_arguments *arguments, int rank
 static inline void hier_ledger_note(weft_comm *comm, const hier_arguments *arguments, inter_id id) {
     hier_ledger *ledger = comm->ledger;
     hier_entry *entry = &ledger->entries[id.persistent][id.sequence % HIER_LEDGER_ENTRIES];
+    comm->world->ledgers->recheck |= comm->world->ledgers->open != NULL;
+    if (entry->call && entry->sequence > id.sequence)
+        return; /* a persistent one, started again: newer ones are remembered */
     *entry = hier_entry_of(arguments, comm->rank);
     entry->sequence = id.sequence;
     entry->chain = id.signature;
     entry->persistent = id.persistent;
-    comm->world->ledgers->recheck |= comm->world->ledgers->open != NULL;
 }
 
 static inline bool hier_ledger_is_broken(const hier_ledger *ledger) {

@@ -2,7 +2,7 @@
 /* Messages: checked, started to a thread of the process or to another process, and known to be over. */
 #include <core/error.h>
 #include <hier/arguments.h>
-#include <hier/message.h>
+#include <hier/waits.h>
 #include <hier/wire.h>
 #include <stdlib.h>
 
@@ -62,7 +62,8 @@ int hier_message_check(hier_envelope *envelope, bool receives) {
 }
 
 /* To a rank of another process. */
-static int send_away(hier_message *message, const hier_envelope *envelope, int node) {
+static int send_away(hier_message *message, int node) {
+    const hier_envelope *envelope = &message->envelope;
     weft_comm *comm = envelope->comm;
     const weft_team *team = comm->team;
     int thread = envelope->peer - (int)comm->layout->offsets[node];
@@ -90,7 +91,8 @@ static int send_away(hier_message *message, const hier_envelope *envelope, int n
     return WEFT_SUCCESS;
 }
 
-int hier_message_send(hier_message *message, const hier_envelope *envelope) {
+int hier_message_send(hier_message *message) {
+    const hier_envelope *envelope = &message->envelope;
     weft_comm *comm = envelope->comm;
     message->base.kind = HIER_SEND;
     message->base.comm = comm;
@@ -108,7 +110,7 @@ int hier_message_send(hier_message *message, const hier_envelope *envelope) {
             intra_mail_send(comm->mailbox, to, thread, envelope->tag, envelope->buffer, envelope->type, envelope->count,
                             envelope->bytes, envelope->mode == HIER_SYNCHRONOUS, &message->send);
     } else {
-        code = send_away(message, envelope, node);
+        code = send_away(message, node);
     }
     hier_mailbox_leave(comm);
     return code;
@@ -182,9 +184,7 @@ int hier_message_vain(const weft_comm *comm, int source) {
     return lives ? WEFT_SUCCESS : broken;
 }
 
-bool hier_message_settled(hier_message *message) {
-    if (hier_message_done(message))
-        return true;
+bool hier_message_given_up(hier_message *message) {
     intra_receive *receive = &message->receive;
     if (message->base.kind != HIER_RECEIVE || !receive->posted)
         return false;
@@ -205,8 +205,13 @@ static bool is_settled(void *argument) {
     return hier_message_settled(argument);
 }
 
+static hier_doing describe(void *argument) {
+    const weft_request *request = argument;
+    return hier_doing_request(request, request->call);
+}
+
 void hier_message_wait(hier_message *message) {
-    hier_wait wait = hier_wait_on(message->base.comm, is_settled, message);
+    hier_wait wait = hier_wait_on(message->base.comm, is_settled, describe, message);
     hier_drive_until(&wait, false);
 }
 

@@ -10,8 +10,11 @@
 
 #define HIER_REQUEST_MAGIC 0x77745251u
 
-/** HIER_SENT: stands for any send that was done when it was started; one for all of a communicator. */
-enum hier_request_kind { HIER_COLLECTIVE, HIER_SEND, HIER_RECEIVE, HIER_SENT };
+/**
+ * HIER_COLLECTIVE: of a process communicator; HIER_PART: of a thread communicator. HIER_SENT: stands for any send that was done when
+ * it was started; one for all of a communicator.
+ */
+enum hier_request_kind { HIER_COLLECTIVE, HIER_PART, HIER_SEND, HIER_RECEIVE, HIER_SENT };
 
 /** What all requests begin with. Read by who owns the handle; written by him, of a collective under the funnel. */
 struct weft_request {
@@ -78,8 +81,8 @@ static inline bool hier_message_is_plain(const weft_comm *comm, const void *buff
            *bytes <= PTRDIFF_MAX && ((buffer && buffer != WEFT_IN_PLACE) || !*bytes);
 }
 
-/** Starts a send in *message, whose base.kind it sets. Nothing else of it needs to be set. WEFT_ERR_NOMEM. */
-int hier_message_send(hier_message *message, const hier_envelope *envelope);
+/** Starts the send that stands in the message's envelope; nothing else of it needs to be set. WEFT_ERR_NOMEM. */
+int hier_message_send(hier_message *message);
 
 static inline void hier_mailbox_enter(weft_comm *comm) {
     if (!comm->team)
@@ -121,8 +124,13 @@ static inline bool hier_message_done(const hier_message *message) {
     return message->over || (message->base.kind == HIER_SEND ? message->send.done : message->receive.done);
 }
 
-/** As hier_message_done; a receive that can only wait in vain, since its sender is out of reach, is over too, with that error. */
-bool hier_message_settled(hier_message *message);
+/** Of a message that is not done: is it a receive that waits in vain, since its sender is out of reach? Then it is over, with that error. */
+bool hier_message_given_up(hier_message *message);
+
+/** Is it over, or given up? */
+static inline bool hier_message_settled(hier_message *message) {
+    return hier_message_done(message) || hier_message_given_up(message);
+}
 
 /** The error of a message that is over. */
 static inline int hier_message_error(const hier_message *message) {

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
 #include <hier/drive.h>
-#include <hier/network.h>
+#include <hier/part.h>
+#include <hier/waits.h>
 
 /* Under SERIALIZED the leader drives at every look, the others now and then, lest all fight for the funnel. */
 #define DRIVE_EVERY 16
+
+bool hier_not_there(hier_call *call) {
+    return call->meeting.mismatch >= 0 && hier_mismatch(call, call->meeting.mismatch);
+}
 
 bool hier_mismatch(hier_call *call, int thread) {
     if (!hier_single_node(call) && hier_ledger_is_broken(call->comm->ledger)) {
@@ -80,7 +85,7 @@ static bool settle_network(hier_call *call, bool all_gone) {
     bool funneled = world->config.thread_level == WEFT_THREAD_FUNNELED;
     if (funneled && call->comm->thread)
         /* Only the leader starts it. When it has retired, what it has not started nobody will. */
-        return intra_is_retired(&call->meeting, 0) && call->slot->started < call->meeting.sequence;
+        return intra_is_retired(call->meeting.team, 0) && call->slot->started < call->meeting.sequence;
     if (!hier_funnel_try(world))
         return false;
     if (call->slot->started < call->meeting.sequence && (all_gone || missing_thread(call) < 0))
@@ -90,38 +95,69 @@ static bool settle_network(hier_call *call, bool all_gone) {
     return false;
 }
 
-/* The other processes wait for this one. Who may not drive leaves it to the leader's next look. */
-static void tell_others(const hier_call *call) {
+void hier_fail(hier_call *call) {
+    /* Whoever still waits for this thread goes on, to notice it too; whoever still reads its buffers is waited for. */
+    intra_post(&call->meeting, HIER_LEFT);
+    call->gone = 0;
+}
+
+bool hier_settle(hier_call *call) {
+    int threads = hier_threads(call);
+    while (call->gone < threads && is_gone(call, call->gone))
+        call->gone++;
+    return settle_network(call, call->gone == threads) && call->gone == threads;
+}
+
+/* What a thread that waits in no meeting does between two looks. */
+static void look_around(hier_call *call, unsigned *looks) {
+    if (hier_agent_progress(call->comm->agent))
+        *looks = 0;
+    hier_bed bed;
+    hier_bed_clear(&bed);
+    bool tired = core_backoff(&call->meeting.team->waiting, looks);
+    hier_call_looks(call, tired);
+    if (tired)
+        hier_sleep(&bed); /* for the time only */
+}
+
+void hier_await_settled(hier_call *call) {
+    unsigned looks = 0;
+    hier_fail(call);
+    while (!hier_settle(call))
+        look_around(call, &looks);
+}
+
+void hier_await_slot(hier_call *call) {
     hier_world *world = call->comm->world;
-    if (hier_single_node(call) || (world->config.thread_level == WEFT_THREAD_FUNNELED && call->comm->thread))
+    unsigned looks = 0;
+    while (!intra_is_free(&call->meeting)) {
+        if (!hier_single_node(call) && hier_may_drive(world) && hier_funnel_try(world)) {
+            hier_progress(world); /* collectives before this one may need it */
+            hier_funnel_leave(world);
+        }
+        look_around(call, &looks);
+    }
+}
+
+/* The other processes wait for this one. Who may not drive leaves it to the leader's next look. */
+static void tell_others(hier_world *world) {
+    if (!hier_may_drive(world))
         return;
     hier_funnel_enter(world);
     hier_ledger_tell_trips(world);
     hier_funnel_leave(world);
 }
 
-int hier_end_failed(hier_call *call) {
-    unsigned looks = 0;
-    int gone = 0;
-    /* Whoever still waits for this thread goes on, to notice it too; whoever still reads its buffers is waited for. */
-    intra_post(&call->meeting, HIER_LEFT);
-    for (;;) {
-        while (gone < hier_threads(call) && is_gone(call, gone))
-            gone++;
-        if (settle_network(call, gone == hier_threads(call)) && gone == hier_threads(call))
-            break;
-        if (core_backoff(&call->meeting.team->waiting, &looks))
-            hier_sleep(&(hier_bed){0}); /* for the time only */
-    }
-    tell_others(call);
-    intra_end(&call->meeting);
-    return !hier_single_node(call) && hier_ledger_is_broken(call->comm->ledger) ? hier_end_broken(call) : call->error;
-}
-
 /* The other threads may not come to the next collective, so this one does not either. */
-int hier_end_broken(hier_call *call) {
-    intra_retire(&call->meeting);
-    return hier_ledger_error(call->comm, call->arguments->call);
+void hier_end_badly(hier_call *call) {
+    if (hier_single_node(call))
+        return;
+    if (call->error)
+        tell_others(call->comm->world);
+    if (!hier_ledger_is_broken(call->comm->ledger))
+        return;
+    call->error = hier_ledger_error(call->comm, call->arguments->call);
+    hier_retire(call->comm);
 }
 
 /* What a waiting thread does between looks: starts the network part when all is there, and drives all that are under way. */
@@ -132,7 +168,8 @@ static enum core_idle drive(void *argument, bool tired) {
     int self = call->meeting.member->thread, missing = -1;
     hier_bed bed;
     bool funneled = world->config.thread_level == WEFT_THREAD_FUNNELED;
-    if (call->comm->talks && hier_agent_progress(call->comm->agent))
+    hier_call_looks(call, tired);
+    if (hier_is_busy(call->comm) && hier_agent_progress(call->comm->agent))
         return CORE_IDLE_MOVED;
     if (self != 0 && (funneled || (!tired && call->looks++ % DRIVE_EVERY)))
         return CORE_IDLE_NOTHING;
@@ -152,8 +189,7 @@ static enum core_idle drive(void *argument, bool tired) {
     /* Who started it sleeps on the network, or the leader, should that thread have left. */
     bool sleeps = self == 0 || slot->driver == self;
     if (tired && !moved && missing < 0 && sleeps && !slot->execution.done) {
-        bed.count = 0;
-        bed.word = NULL;
+        hier_bed_clear(&bed);
         asleep = hier_arm(&world->channel, &bed);
         moved = !asleep; /* something came just now: look again, do not sleep on it */
     }
@@ -165,9 +201,25 @@ static enum core_idle drive(void *argument, bool tired) {
     return moved ? CORE_IDLE_MOVED : CORE_IDLE_NOTHING;
 }
 
-enum core_idle hier_look_after_mail(void *argument, bool tired) {
+/* What a call that does not wait does at a look: whoever waits drives. */
+static enum core_idle start_if_ready(void *argument, bool tired) {
+    hier_call *call = argument;
+    hier_world *world = call->comm->world;
     (void)tired;
-    return hier_agent_progress(argument) ? CORE_IDLE_MOVED : CORE_IDLE_NOTHING;
+    if (call->begun || missing_thread(call) >= 0 || !hier_may_drive(world) || !hier_funnel_try(world))
+        return CORE_IDLE_NOTHING;
+    if (call->slot->started < call->meeting.sequence)
+        start_network(call);
+    hier_funnel_leave(world);
+    call->begun = true;
+    return CORE_IDLE_NOTHING;
+}
+
+enum core_idle hier_idle(void *argument, bool tired) {
+    hier_call *call = argument;
+    hier_call_looks(call, tired);
+    /* Others may need this thread's part in a message, or in another collective, before they come to this one. */
+    return hier_is_busy(call->comm) && hier_agent_progress(call->comm->agent) ? CORE_IDLE_MOVED : CORE_IDLE_NOTHING;
 }
 
 void hier_network(hier_call *call, int need_thread, unsigned need_phase, hier_start_function *start) {
@@ -176,12 +228,20 @@ void hier_network(hier_call *call, int need_thread, unsigned need_phase, hier_st
     call->start = start;
     call->need_thread = need_thread;
     call->need_phase = need_phase;
-    call->meeting.idle = drive;
+    call->begun = false;
+    call->meeting.idle = call->meeting.waits ? drive : start_if_ready;
+    call->meeting.idle_argument = call;
+}
+
+void hier_let_wait(hier_call *call) {
+    intra_let_wait(&call->meeting, true);
+    call->meeting.idle = call->start ? drive : hier_idle;
     call->meeting.idle_argument = call;
 }
 
 int hier_start(hier_call *call, const inter_view *view, const inter_binding *binding) {
-    inter_id id = {call->comm->team->context, call->meeting.sequence, false, call->chain};
+    uint64_t number = call->ring ? call->ring->number : call->meeting.sequence;
+    inter_id id = {call->comm->team->context, number, call->ring, call->chain};
     inter_binding bound = *binding;
     bound.by_lines = call->comm->team->by_lines;
     hier_ledger_note(call->comm, call->arguments, id);
@@ -200,12 +260,13 @@ static void await_needed(hier_call *call) {
 bool hier_await_network(hier_call *call) {
     if (!call->start)
         return true;
-    if (call->comm->world->config.thread_level == WEFT_THREAD_FUNNELED && call->comm->thread == 0)
+    if (call->meeting.waits && call->comm->world->config.thread_level == WEFT_THREAD_FUNNELED &&
+        call->comm->thread == 0)
         await_needed(call);
     /* Acquire: pairs with release(). */
     if (!intra_await_flag(&call->meeting, &call->meeting.release->flag, intra_value(&call->meeting, HIER_RELEASED),
                           INTRA_ALL))
-        return hier_mismatch(call, call->meeting.mismatch);
+        return hier_not_there(call);
     if (call->slot->error == WEFT_ERR_MISMATCH && !call->error && hier_ledger_is_broken(call->comm->ledger))
         call->error = hier_ledger_error(call->comm, call->arguments->call);
     else if (call->slot->error && !call->error)

@@ -6,11 +6,17 @@
  * the primitives of intra/meeting.h. The part in the middle is declared with hier_network(): what it needs of this process's
  * threads before it may start, and how it is started. Whoever holds the funnel starts and drives it: under FUNNELED the
  * leader, under SERIALIZED any thread that waits. When it is done the slot's release cell is published.
+ *
+ * A thread's part is written as one function that waits where it must (HIER_AWAIT). A blocking call runs it once. A nonblocking
+ * one leaves it where something is not there yet, and enters it again at that place (part.h): so what such a function needs
+ * behind a wait stands in the call, or is made anew each time it is entered.
  */
 #ifndef HIER_NETWORK_H
 #define HIER_NETWORK_H
 
+#include <hier/blocks.h>
 #include <hier/ledger.h>
+#include <stdlib.h>
 
 /** Phases: 1 to 5 come before the network part's end, the last when all is done. */
 enum { HIER_OFFERED = 1, HIER_PLANNED = 2, HIER_READY = 3, HIER_RELEASED = 6, HIER_LEFT = 7 };
@@ -32,9 +38,59 @@ struct hier_call {
     hier_start_function *start; /* NULL: no network part */
     int need_thread;            /* a thread number, HIER_NEED_ALL or HIER_NEED_NONE … */
     unsigned need_phase;        /* … has posted this */
+    bool begun;                 /* this thread has seen it start */
     unsigned looks;             /* how often this thread thought of driving */
     int error;                  /* the first one that this thread noticed */
+    int at;                     /* where the part goes on */
+    int gone;                   /* when it has failed: so many threads use nothing of this one's any more */
+    intra_scratch *scratch;
+    const hier_ring *ring; /* of a persistent one, else NULL */
+    void *memory[2];       /* freed when the call is over, or NULL */
+    hier_blocks blocks;    /* of those collectives that have them */
 };
+
+/**
+ * One thread's part in a collective. True when it is over, or has failed (call->error); false, where the call does not wait: it
+ * is to be run again. Between HIER_RESUME, before which the function only reads, and HIER_OVER it is entered again where it
+ * was left: a switch over line numbers, as in protothreads (Dunkels et al. 2006).
+ */
+typedef bool hier_collective(hier_call *call);
+
+#define HIER_RESUME(call)                                                                                              \
+    switch ((call)->at) {                                                                                              \
+    default:
+
+#define HIER_OVER                                                                                                      \
+    }                                                                                                                  \
+    return true
+
+/** Goes on when `there`, one of the await functions below, says so; leaves when it does not, or failed. */
+#define HIER_AWAIT(call, there)                                                                                        \
+    do {                                                                                                               \
+        (call)->at = __LINE__;                                                                                         \
+        __attribute__((fallthrough));                                                                                  \
+    case __LINE__:                                                                                                     \
+        if (!(there))                                                                                                  \
+            return (call)->error;                                                                                      \
+    } while (0)
+
+/** As HIER_AWAIT, but goes on when it failed, too. */
+#define HIER_AWAIT_END(call, there)                                                                                    \
+    do {                                                                                                               \
+        (call)->at = __LINE__;                                                                                         \
+        __attribute__((fallthrough));                                                                                  \
+    case __LINE__:                                                                                                     \
+        if (!(there) && !(call)->error)                                                                                \
+            return false;                                                                                              \
+    } while (0)
+
+/** Memory of the call's own, until it is over; as intra_scratch_take. */
+static inline void *hier_scratch(const hier_call *call, size_t bytes) {
+    return intra_scratch_take(call->scratch, bytes);
+}
+
+/** Waits, moving on what else the thread has under way, until the call may use its slot. */
+void hier_await_slot(hier_call *call);
 
 #define HIER_NEED_ALL  (-1)
 #define HIER_NEED_NONE (-2)
@@ -45,7 +101,13 @@ void hier_network(hier_call *call, int need_thread, unsigned need_phase, hier_st
 /** Starts the chosen process-level algorithm with this process's buffers; for start functions. */
 int hier_start(hier_call *call, const inter_view *view, const inter_binding *binding);
 
-/** Drives or waits until the network part is done; false (and the call's error set) when it failed. True on a single node. */
+/** A call that did not wait does from now on. */
+void hier_let_wait(hier_call *call);
+
+/**
+ * Drives or waits until the network part is done. False when it failed, and the call's error is set, or when it is not done and
+ * the call does not wait. True on a single node.
+ */
 bool hier_await_network(hier_call *call);
 
 static inline bool hier_single_node(const hier_call *call) {
@@ -69,55 +131,91 @@ static inline size_t hier_first_rank(const hier_call *call) {
     return call->comm->layout->offsets[call->comm->node];
 }
 
-/** The idle function of collectives within a process: moves the messages of an agent (the argument) on. */
-enum core_idle hier_look_after_mail(void *argument, bool tired);
+/**
+ * The idle function of collectives within a process; the argument is the call. Says what it waits in when that takes long, and moves on
+ * what the thread has under way.
+ */
+enum core_idle hier_idle(void *argument, bool tired);
 
 /** Notes that `thread` is in another call: sets the call's error, writes the sentence. Returns false. */
 bool hier_mismatch(hier_call *call, int thread) __attribute__((cold));
 
-/** hier_end() on a communicator that is broken between processes. */
-int hier_end_broken(hier_call *call) __attribute__((cold));
+/** After an await function of the meeting has said false: notes the mismatch, if that is why. Returns false. */
+bool hier_not_there(hier_call *call) __attribute__((cold));
 
-/** hier_end() of a call that went wrong. */
-int hier_end_failed(hier_call *call) __attribute__((cold));
+/** A call went wrong: this thread shows the others that it left. */
+void hier_fail(hier_call *call) __attribute__((cold));
+
+/**
+ * One look at a call that went wrong; true when nobody uses anything of this thread's any more. Then it may end.
+ */
+bool hier_settle(hier_call *call) __attribute__((cold));
+
+/** hier_fail, and waits until it is settled. */
+void hier_await_settled(hier_call *call) __attribute__((cold));
+
+/** hier_end() of a call that went wrong, or on a communicator that is broken between processes: then that is its error. */
+void hier_end_badly(hier_call *call) __attribute__((cold));
 
 /*
  * What follows is on the way of every short collective, and inline for that.
  */
 
-/** Takes the next meeting and chooses the algorithms. Field by field: setting the whole struct to 0 would take longer. */
-static inline void hier_begin(hier_call *call, weft_comm *comm, const hier_arguments *arguments) {
+/** Has the thread something under way beside a call: messages, or collectives that it did not wait for? */
+static inline bool hier_is_busy(const weft_comm *comm) {
+    return comm->talks || comm->agent->parts;
+}
+
+/*
+ * The note tells calls apart that do not belong together, and those after such: it is published with the flag, and compared by
+ * who meets it. Persistent collectives are started in any order: what goes before their starts says nothing.
+ */
+static inline uint64_t hier_next_chain(intra_member *member, const hier_ring *ring, const hier_arguments *arguments) {
+    if (ring)
+        return hier_chain(ring->number, arguments->signature);
+    return member->chain = hier_chain(member->chain, arguments->signature);
+}
+
+/**
+ * Takes the thread's next meeting, in a persistent collective's ring or (NULL) in the team's, and chooses the algorithms. Field by
+ * field: setting the whole struct to 0 would take longer.
+ */
+static inline void hier_take(hier_call *call, weft_comm *comm, hier_ring *ring, const hier_arguments *arguments,
+                             bool waits) {
     const hier_layout *layout = comm->layout;
-    bool commutative = !arguments->op || arguments->op->commutative;
-    /* The note tells calls apart that do not belong together, and those after such: it is published with the flag, and compared by
-     * who meets it. */
-    call->chain = comm->member->chain = hier_chain(comm->member->chain, arguments->signature);
-    intra_begin(&call->meeting, comm->member, (uint32_t)(call->chain >> 32));
+    intra_member *member = ring ? &ring->intra->members[comm->thread] : comm->member;
+    call->chain = hier_next_chain(member, ring, arguments);
+    intra_take(&call->meeting, member, (uint32_t)(call->chain >> 32), waits);
     call->comm = comm;
     call->arguments = arguments;
-    call->choice =
-        hier_select(&comm->world->selector, arguments->collective, layout->nodes, arguments->bytes, commutative);
+    call->choice = hier_select(&comm->world->selector, hier_key_of(arguments, layout));
     call->start = NULL;
     call->looks = 0;
     call->error = WEFT_SUCCESS;
+    call->at = 0;
+    call->ring = ring;
+    call->memory[0] = call->memory[1] = NULL;
     call->root_node = 0;
     if (layout->nodes > 1) {
-        call->slot = &comm->team->slots[call->meeting.sequence & (call->meeting.team->slots - 1)];
+        hier_slot *slots = ring ? ring->slots : comm->team->slots;
+        call->slot = &slots[call->meeting.sequence & (call->meeting.team->slots - 1)];
         call->root_node = hier_layout_node(layout, arguments->root);
     }
     call->root_thread = arguments->root - (int)layout->offsets[call->root_node];
-    if (comm->talks) { /* others may need this thread's part in a message before they come to the collective */
-        call->meeting.idle = hier_look_after_mail;
-        call->meeting.idle_argument = comm->agent;
+    if (waits) {
+        call->meeting.idle = hier_idle;
+        call->meeting.idle_argument = call;
     }
 }
 
-/** Ends the call, whatever happened; returns its error. */
-static inline int hier_end(hier_call *call) {
-    if (call->error)
-        return hier_end_failed(call);
+/** Ends a call that is over, or failed and settled. */
+static inline void hier_end(hier_call *call) {
     intra_end(&call->meeting);
-    return !hier_single_node(call) && hier_ledger_is_broken(call->comm->ledger) ? hier_end_broken(call) : WEFT_SUCCESS;
+    for (int i = 0; i < 2; i++)
+        if (call->memory[i])
+            free(call->memory[i]);
+    if (call->error || (!hier_single_node(call) && hier_ledger_is_broken(call->comm->ledger)))
+        hier_end_badly(call);
 }
 
 /** Is `thread`, which has posted, in the same call? If not the call's error is set. */
@@ -134,23 +232,33 @@ static inline bool hier_all_same(hier_call *call) {
     return same;
 }
 
-/** As intra_await/intra_await_all/intra_sync; false (and the call's error set) when a thread is in another collective. */
+/**
+ * As intra_await/intra_await_all/intra_await_sync. False when a thread is in another collective, and the call's error is set, or
+ * when it is not there and the call does not wait.
+ */
 static inline bool hier_await(hier_call *call, int thread, unsigned phase) {
     if (!intra_await(&call->meeting, thread, phase))
-        return hier_mismatch(call, call->meeting.mismatch);
+        return hier_not_there(call);
     return hier_same(call, thread);
 }
 
 static inline bool hier_await_all(hier_call *call, unsigned phase) {
     if (!intra_await_all(&call->meeting, phase))
-        return hier_mismatch(call, call->meeting.mismatch);
+        return hier_not_there(call);
     return hier_all_same(call);
 }
 
-static inline bool hier_sync(hier_call *call, unsigned phase) {
-    if (!intra_sync(&call->meeting, phase))
-        return hier_mismatch(call, call->meeting.mismatch);
+static inline bool hier_await_sync(hier_call *call, unsigned phase) {
+    if (!intra_await_sync(&call->meeting, phase))
+        return hier_not_there(call);
     return hier_all_same(call);
 }
+
+/** Posts a phase, and goes on when all have. */
+#define HIER_SYNC(call, phase)                                                                                         \
+    do {                                                                                                               \
+        intra_post(&(call)->meeting, phase);                                                                           \
+        HIER_AWAIT(call, hier_await_sync(call, phase));                                                                \
+    } while (0)
 
 #endif

@@ -34,22 +34,31 @@ static int check(search *of) {
 
 static bool look(void *argument) {
     search *of = argument;
-    intra_mailbox *mailbox = of->envelope.comm->mailbox;
-    intra_parcel *parcel = intra_mail_find(mailbox, of->envelope.peer, of->envelope.tag);
-    if (!parcel && hier_message_vain(of->envelope.comm, of->envelope.peer)) {
+    const hier_envelope *sought = &of->envelope;
+    intra_mailbox *mailbox = sought->comm->mailbox;
+    intra_parcel *parcel = intra_mail_find(mailbox, sought->peer, sought->tag);
+    int vain = parcel ? WEFT_SUCCESS : hier_message_vain(sought->comm, sought->peer);
+    if (vain) {
         intra_mail_progress(mailbox); /* what came before */
-        parcel = intra_mail_find(mailbox, of->envelope.peer, of->envelope.tag);
+        parcel = intra_mail_find(mailbox, sought->peer, sought->tag);
     }
     if (!parcel) {
-        of->error = hier_message_vain(of->envelope.comm, of->envelope.peer);
-        of->status = (weft_status){.source = -1, .tag = -1, .error = of->error};
-        return of->error;
+        of->error = vain;
+        return vain;
     }
     of->status = (weft_status){.source = parcel->match.source, .tag = parcel->match.tag, .bytes = parcel->bytes};
     if (of->takes)
         intra_mail_take(mailbox, parcel);
     of->parcel = parcel;
     return of->found = true;
+}
+
+static hier_doing describe(void *argument) {
+    const hier_envelope *envelope = &((const search *)argument)->envelope;
+    hier_doing doing = hier_doing_on(envelope->comm, envelope->call);
+    doing.peer = envelope->peer;
+    doing.tag = envelope->tag;
+    return doing;
 }
 
 /* Messages without a receive must be taken from where they are to be seen. */
@@ -66,10 +75,12 @@ static int find(search *of, bool once) {
         return WEFT_SUCCESS;
     }
     weft_comm *comm = of->envelope.comm;
-    hier_wait wait = hier_wait_on(comm, look, of);
+    hier_wait wait = hier_wait_on(comm, look, describe, of);
     set_takes_all(comm, true);
     hier_drive_until(&wait, once);
     set_takes_all(comm, false);
+    if (!of->found)
+        of->status = (weft_status){.source = -1, .tag = -1, .error = of->error};
     return of->error ? core_error(of->error, "rank %d: %s for a message of rank %d failed: %s", comm->rank,
                                   of->envelope.call, of->envelope.peer, weft_strerror(of->error))
                      : WEFT_SUCCESS;

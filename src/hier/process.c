@@ -160,9 +160,7 @@ static void compare_arrays(hier_plan *plan, size_t entries) {
 
 int hier_plan_make(const weft_comm *comm, const hier_arguments *arguments, hier_plan *plan) {
     size_t arrays = arrays_of(arguments->collective, (size_t)comm->size);
-    bool commutative = !arguments->op || arguments->op->commutative;
-    plan->algorithm =
-        hier_select(&comm->world->selector, arguments->collective, comm->size, arguments->bytes, commutative).process;
+    plan->algorithm = hier_select(&comm->world->selector, hier_key_of(arguments, comm->layout)).process;
     plan->view = (inter_view){.collective = arguments->collective,
                               .rank = comm->rank,
                               .size = comm->size,

@@ -41,7 +41,8 @@ static bool look(hier_world *world, bool idle) {
         moved |= hier_look_at(hier_channel_at(world, number), NULL) > 0;
     if (!idle || moved)
         return moved;
-    hier_bed bed = {0};
+    hier_bed bed;
+    hier_bed_clear(&bed);
     if (arm_all(world, &bed))
         hier_sleep(&bed);
     else

@@ -94,6 +94,7 @@ static int prepare(hier_operation *request, const hier_arguments *arguments) {
     if (code)
         return code;
     request->base.call = arguments->call;
+    request->caller = arguments->caller;
     request->asks_counts = plan->algorithm->needs_counts && comm->size > 1 &&
                            inter_is(plan->view.collective, INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV));
     if (request->asks_counts)

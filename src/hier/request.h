@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * Requests: operations under way. Of a collective of a process communicator (request.c), of a message (message.c). A blocking
- * collective is one that is waited for at once.
+ * Requests: operations under way. Of a collective of a process communicator (request.c), of a thread's part in one of a thread
+ * communicator (part.c), of a message (message.c). A blocking collective of processes is one that is waited for at once.
  */
 #ifndef HIER_REQUEST_H
 #define HIER_REQUEST_H
@@ -16,6 +16,7 @@ typedef struct hier_operation {
     bool complete; /* when active */
     int error;     /* when complete */
     inter_id id;
+    const void *caller; /* where the program called it */
     hier_plan plan;
     bool asks_counts; /* gatherv or scatterv by an algorithm that must know all counts: first the root's go round */
     inter_execution execution;
@@ -38,5 +39,8 @@ void hier_request_give(weft_request *request);
 
 /** Frees the requests that a process communicator keeps for its next collectives. */
 void hier_requests_free(weft_comm *comm);
+
+/** A blocking collective of a process communicator. */
+int hier_process_collective(weft_comm *comm, const hier_arguments *arguments);
 
 #endif

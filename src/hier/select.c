@@ -3,7 +3,7 @@
 #include <core/error.h>
 #include <hier/select.h>
 #include <intra/team.h>
-#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *const thread_names[HIER_THREAD_ALGORITHMS] = {
@@ -31,85 +31,19 @@ static const unsigned thread_algorithms[INTER_COLLECTIVES] = {
     [INTER_EXSCAN] = BIT(HIER_INLINE) | BIT(HIER_SLICES),
 };
 
-#define KIB(number) ((size_t)(number) << 10)
+bool hier_process_override_serves(const hier_override *fixed, hier_key key) {
+    return fixed->has_process && (key.commutative || !fixed->process.commutes);
+}
 
-/*
- * The built-in rules, those of a collective together; the first that fits wins, and the last fits all. Two processes were
- * measured; the limits for more are where the prediction (weft-bench --simulate) changes its winner on a fast network.
- */
-const hier_rule hier_rules[] = {
-    {INTER_BARRIER, INT_MAX, SIZE_MAX, "DISS", HIER_FLAGS},
+bool hier_thread_override_serves(const hier_override *fixed, hier_key key) {
+    return fixed->has_thread && (fixed->thread != HIER_INLINE || key.bytes <= INTRA_INLINE_BYTES);
+}
 
-    {INTER_BCAST, 4, INTRA_INLINE_BYTES, "nbFT", HIER_INLINE},
-    {INTER_BCAST, INT_MAX, INTRA_INLINE_BYTES, "MST", HIER_INLINE},
-    {INTER_BCAST, 2, SIZE_MAX, "nbFT", HIER_FLAGS},
-    {INTER_BCAST, INT_MAX, KIB(128), "MST", HIER_FLAGS},
-    {INTER_BCAST, 64, SIZE_MAX, "CHAIN:64K", HIER_FLAGS},
-    {INTER_BCAST, INT_MAX, SIZE_MAX, "SAG", HIER_FLAGS},
-
-    {INTER_SCATTER, 8, SIZE_MAX, "nbFT", HIER_FLAGS},
-    {INTER_SCATTER, INT_MAX, SIZE_MAX, "MST", HIER_FLAGS},
-    {INTER_SCATTERV, INT_MAX, SIZE_MAX, "nbFT", HIER_FLAGS},
-    {INTER_GATHER, 8, SIZE_MAX, "nb1FT", HIER_FLAGS},
-    {INTER_GATHER, INT_MAX, SIZE_MAX, "MST", HIER_FLAGS},
-    {INTER_GATHERV, INT_MAX, SIZE_MAX, "nb1FT", HIER_FLAGS}, /* no round of counts, as in scatterv */
-
-    {INTER_ALLGATHER, 8, SIZE_MAX, "nbFT", HIER_FLAGS},
-    {INTER_ALLGATHER, INT_MAX, KIB(1), "BRUCK", HIER_FLAGS},
-    {INTER_ALLGATHER, INT_MAX, SIZE_MAX, "nbBKT", HIER_FLAGS},
-    {INTER_ALLGATHERV, 8, SIZE_MAX, "nbFT", HIER_FLAGS},
-    {INTER_ALLGATHERV, INT_MAX, KIB(1), "BRUCK", HIER_FLAGS},
-    {INTER_ALLGATHERV, INT_MAX, SIZE_MAX, "nbBKT", HIER_FLAGS},
-
-    {INTER_ALLTOALL, 8, SIZE_MAX, "nb1FT", HIER_FLAGS},
-    {INTER_ALLTOALL, INT_MAX, 256, "BRUCK", HIER_FLAGS},
-    {INTER_ALLTOALL, INT_MAX, KIB(32), "nb1FT", HIER_FLAGS},
-    {INTER_ALLTOALL, INT_MAX, SIZE_MAX, "PAIR", HIER_FLAGS},
-    {INTER_ALLTOALLV, INT_MAX, SIZE_MAX, "nb1FT", HIER_FLAGS},
-    {INTER_ALLTOALLW, INT_MAX, SIZE_MAX, "nb1FT", HIER_FLAGS},
-
-    {INTER_REDUCE, INT_MAX, INTRA_INLINE_BYTES, "MST", HIER_INLINE},
-    {INTER_REDUCE, 2, KIB(2048), "MST", HIER_SLICES},
-    {INTER_REDUCE, 2, SIZE_MAX, "MST:256K", HIER_SLICES},
-    {INTER_REDUCE, INT_MAX, KIB(8), "MST", HIER_SLICES},
-    {INTER_REDUCE, INT_MAX, KIB(2048), "RAB", HIER_SLICES},
-    {INTER_REDUCE, INT_MAX, SIZE_MAX, "RAB:1M", HIER_SLICES},
-
-    {INTER_ALLREDUCE, 1, 256, "nbBDE", HIER_INLINE},
-    {INTER_ALLREDUCE, 1, SIZE_MAX, "nbBDE", HIER_SLICES},
-    {INTER_ALLREDUCE, INT_MAX, INTRA_INLINE_BYTES, "nbBDE", HIER_INLINE},
-    {INTER_ALLREDUCE, 2, KIB(2048), "nbBDE", HIER_SLICES},
-    {INTER_ALLREDUCE, 2, SIZE_MAX, "nbBDE:256K", HIER_SLICES},
-    {INTER_ALLREDUCE, INT_MAX, KIB(8), "nbBDE", HIER_SLICES},
-    {INTER_ALLREDUCE, INT_MAX, KIB(2048), "RAB", HIER_SLICES},
-    {INTER_ALLREDUCE, INT_MAX, SIZE_MAX, "RAB:1M", HIER_SLICES},
-
-    {INTER_REDUCE_SCATTER, INT_MAX, INTRA_INLINE_BYTES, "nbBDE", HIER_INLINE},
-    {INTER_REDUCE_SCATTER, INT_MAX, INTRA_INLINE_BYTES, "MSTReduce+MSTScatterv", HIER_INLINE},
-    {INTER_REDUCE_SCATTER, INT_MAX, KIB(2048), "nbBDE", HIER_SLICES},
-    {INTER_REDUCE_SCATTER, INT_MAX, SIZE_MAX, "nbBKT", HIER_SLICES},
-    {INTER_REDUCE_SCATTER, INT_MAX, SIZE_MAX, "MSTReduce+MSTScatterv", HIER_SLICES},
-    {INTER_REDUCE_SCATTER_BLOCK, INT_MAX, INTRA_INLINE_BYTES, "nbBDE", HIER_INLINE},
-    {INTER_REDUCE_SCATTER_BLOCK, INT_MAX, INTRA_INLINE_BYTES, "MSTReduce+MSTScatterv", HIER_INLINE},
-    {INTER_REDUCE_SCATTER_BLOCK, INT_MAX, KIB(2048), "nbBDE", HIER_SLICES},
-    {INTER_REDUCE_SCATTER_BLOCK, INT_MAX, SIZE_MAX, "nbBKT", HIER_SLICES},
-    {INTER_REDUCE_SCATTER_BLOCK, INT_MAX, SIZE_MAX, "MSTReduce+MSTScatterv", HIER_SLICES},
-
-    {INTER_SCAN, INT_MAX, INTRA_INLINE_BYTES, "BDE", HIER_INLINE},
-    {INTER_SCAN, INT_MAX, SIZE_MAX, "BDE", HIER_SLICES},
-    {INTER_EXSCAN, INT_MAX, INTRA_INLINE_BYTES, "BDE", HIER_INLINE},
-    {INTER_EXSCAN, INT_MAX, SIZE_MAX, "BDE", HIER_SLICES},
-};
-
-#define RULES (sizeof(hier_rules) / sizeof(hier_rules[0]))
-_Static_assert(RULES <= HIER_MAX_RULES, "the selector has room for every rule");
-
-hier_choice hier_select_fixed(const hier_selector *selector, enum inter_collective collective, hier_choice choice,
-                              size_t bytes, bool commutative) {
-    const hier_override *fixed = &selector->overrides[collective];
-    if (fixed->has_thread && (fixed->thread != HIER_INLINE || bytes <= INTRA_INLINE_BYTES))
+hier_choice hier_select_fixed(const hier_selector *selector, hier_key key, hier_choice choice) {
+    const hier_override *fixed = &selector->overrides[key.collective];
+    if (hier_thread_override_serves(fixed, key))
         choice.thread = fixed->thread;
-    if (fixed->has_process && (commutative || !fixed->process.commutes))
+    if (hier_process_override_serves(fixed, key))
         choice.process = &fixed->process;
     return choice;
 }
@@ -165,20 +99,50 @@ static int parse_rule(hier_selector *selector, char *text) {
     return slash ? parse_thread(selector, (enum inter_collective)collective, slash + 1) : WEFT_SUCCESS;
 }
 
+/* The row's algorithm with the row's segment size: named as WEFT_ALGORITHM would, "CHAIN:64K". */
+static bool find_algorithm(const hier_rule *rule, inter_algorithm *algorithm) {
+    char name[2 * INTER_NAME_BYTES];
+    size_t bytes = rule->segment_bytes;
+    if (strchr(rule->process, ':') || !inter_algorithm_find(rule->collective, rule->process, algorithm))
+        return false;
+    if (bytes == 0 && algorithm->segment_bytes == 0)
+        return true;
+    bool mega = bytes && bytes % (1 << 20) == 0, kilo = bytes && bytes % (1 << 10) == 0;
+    snprintf(name, sizeof(name), "%s:%zu%s", rule->process,
+             bytes >> (mega   ? 20
+                       : kilo ? 10
+                              : 0),
+             mega   ? "M"
+             : kilo ? "K"
+                    : "");
+    return inter_algorithm_find(rule->collective, name, algorithm);
+}
+
+static int take_table(hier_selector *selector, const hier_rule *table, size_t count) {
+    if (count > HIER_MAX_RULES)
+        return core_error(WEFT_ERR_CONFIG, "there are %zu rules, at most %d are expected", count, HIER_MAX_RULES);
+    selector->table = table;
+    selector->count = count;
+    for (size_t i = count; i-- > 0;) {
+        if (!find_algorithm(&table[i], &selector->process[i]))
+            return core_error(WEFT_ERR_CONFIG, "rule %zu names an algorithm %s of %s that does not exist", i,
+                              table[i].process, inter_collective_name(table[i].collective));
+        selector->rules[table[i].collective] = &table[i];
+    }
+    return WEFT_SUCCESS;
+}
+
 int hier_selector_init(hier_selector *selector, const char *text) {
     char copy[CORE_ALGORITHM_BYTES], *rest = NULL;
     memset(selector, 0, sizeof(*selector));
-    for (size_t i = RULES; i-- > 0;) {
-        if (!inter_algorithm_find(hier_rules[i].collective, hier_rules[i].process, &selector->process[i]))
-            return core_error(WEFT_ERR_CONFIG, "the built-in rules name an algorithm %s of %s that does not exist",
-                              hier_rules[i].process, inter_collective_name(hier_rules[i].collective));
-        selector->rules[hier_rules[i].collective] = &hier_rules[i];
-    }
+    int code = take_table(selector, hier_rules, hier_rules_count);
+    if (code)
+        return code;
     if (strlen(text) >= sizeof(copy))
         return core_error(WEFT_ERR_CONFIG, "WEFT_ALGORITHM is longer than %zu bytes", sizeof(copy) - 1);
     memcpy(copy, text, strlen(text) + 1);
     for (char *item = strtok_r(copy, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
-        int code = parse_rule(selector, item);
+        code = parse_rule(selector, item);
         if (code)
             return code;
         selector->overridden = true;

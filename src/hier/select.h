@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * The selector: which pair of algorithms serves a collective, as in "nbBDE/slices" (process level / thread level).
+ *
+ * It reads a table of rules from the top; the first that fits wins, and WEFT_ALGORITHM has the last word. Rows name
+ * algorithms. `weft-info --why` shows how it comes to a choice.
  */
 #ifndef HIER_SELECT_H
 #define HIER_SELECT_H
@@ -21,26 +24,53 @@ typedef struct hier_override {
     enum hier_thread_algorithm thread;
 } hier_override;
 
-/** A built-in rule: serves what no rule of its collective before it serves. One whose algorithm takes operands in another order
- * than that of the ranks serves only operations that commute. */
+/** What a choice depends on; the same on all ranks. */
+typedef struct hier_key {
+    enum inter_collective collective;
+    int nodes;    /* that take part in the process level */
+    int threads;  /* of the node that has most */
+    size_t bytes; /* what one rank contributes in all, blocks for others together; 0 where only some ranks know it */
+    bool commutative;
+} hier_key;
+
+/** Where a rule's limits and its process-level algorithm come from. */
+enum hier_origin {
+    HIER_MODEL,    /* no other algorithm is predicted to be much faster (inter/predict.h); tests/hier/test_rules.cpp */
+    HIER_HOST,     /* up to four processes of one host, where the model's network does not hold */
+    HIER_STRUCTURE /* ranks know too little, or the thread level asks for it */
+};
+
+/**
+ * A row of the table: serves what no row of its collective before it serves. One whose algorithm takes operands in another
+ * order than that of the ranks serves only operations that commute.
+ */
 typedef struct hier_rule {
     enum inter_collective collective;
-    int max_nodes;
-    size_t max_bytes; /* of one rank's contribution */
-    const char *process;
+    int max_nodes, max_threads;
+    size_t max_bytes;
+    const char *process;  /* without a segment size */
+    size_t segment_bytes; /* vectors are cut into segments of so many; 0: they are not */
     enum hier_thread_algorithm thread;
+    enum hier_origin origin;
 } hier_rule;
 
-#define HIER_MAX_RULES 96
+#define HIER_MAX_RULES 192
 
 typedef struct hier_selector {
+    const hier_rule *table;
+    size_t count;
     const hier_rule *rules[INTER_COLLECTIVES]; /* the first of each collective; its last fits everything */
-    inter_algorithm process[HIER_MAX_RULES];   /* of each rule, looked up by its name */
+    inter_algorithm process[HIER_MAX_RULES];   /* of each row, looked up by its name */
     bool overridden;
     hier_override overrides[INTER_COLLECTIVES];
 } hier_selector;
 
+/** The built-in table, the rows of a collective together. */
 extern const hier_rule hier_rules[];
+extern const size_t hier_rules_count;
+
+/** Why a row does not serve: the first reason in this order. */
+enum hier_miss { HIER_FITS, HIER_MISS_NODES, HIER_MISS_THREADS, HIER_MISS_BYTES, HIER_MISS_ORDER };
 
 /**
  * `text` is "collective=PROCESS/thread,…"; either side of the slash may be left out ("allreduce=/inline",
@@ -49,27 +79,49 @@ extern const hier_rule hier_rules[];
 int hier_selector_init(hier_selector *selector, const char *text);
 
 /** What is left of `choice`, the rules' own, after what WEFT_ALGORITHM fixed. */
-hier_choice hier_select_fixed(const hier_selector *selector, enum inter_collective collective, hier_choice choice,
-                              size_t bytes, bool commutative);
+hier_choice hier_select_fixed(const hier_selector *selector, hier_key key, hier_choice choice);
 
-/** The first rule that fits. `bytes`: what one rank contributes. */
-static inline hier_choice hier_select_rule(const hier_selector *selector, enum inter_collective collective, int nodes,
-                                           size_t bytes, bool commutative) {
-    const hier_rule *rule = selector->rules[collective];
-    while (nodes > rule->max_nodes || bytes > rule->max_bytes ||
-           (!commutative && selector->process[rule - hier_rules].commutes))
-        rule++;
-    return (hier_choice){&selector->process[rule - hier_rules], rule->thread};
+/*
+ * A fixed algorithm that cannot serve (inline for more than fits, one that loses rank order for an operation that needs it)
+ * gives way to the rules.
+ */
+bool hier_process_override_serves(const hier_override *fixed, hier_key key);
+bool hier_thread_override_serves(const hier_override *fixed, hier_key key);
+
+static inline const inter_algorithm *hier_rule_algorithm(const hier_selector *selector, const hier_rule *rule) {
+    return &selector->process[rule - selector->table];
 }
 
-/**
- * The first rule that fits, after the overrides. A fixed algorithm that cannot serve (inline for more than fits, one that loses
- * rank order for an operation that needs it) gives way to the rules.
- */
-static inline hier_choice hier_select(const hier_selector *selector, enum inter_collective collective, int nodes,
-                                      size_t bytes, bool commutative) {
-    hier_choice choice = hier_select_rule(selector, collective, nodes, bytes, commutative);
-    return selector->overridden ? hier_select_fixed(selector, collective, choice, bytes, commutative) : choice;
+static inline enum hier_miss hier_rule_misses(const hier_selector *selector, const hier_rule *rule, hier_key key) {
+    if (key.nodes > rule->max_nodes)
+        return HIER_MISS_NODES;
+    if (key.threads > rule->max_threads)
+        return HIER_MISS_THREADS;
+    if (key.bytes > rule->max_bytes)
+        return HIER_MISS_BYTES;
+    if (!key.commutative && hier_rule_algorithm(selector, rule)->commutes)
+        return HIER_MISS_ORDER;
+    return HIER_FITS;
+}
+
+/** The first rule that fits. */
+static inline const hier_rule *hier_select_rule(const hier_selector *selector, hier_key key) {
+    const hier_rule *rule = selector->rules[key.collective];
+    while (hier_rule_misses(selector, rule, key) != HIER_FITS)
+        rule++;
+    return rule;
+}
+
+/** What the rules choose, whatever WEFT_ALGORITHM says. */
+static inline hier_choice hier_select_unfixed(const hier_selector *selector, hier_key key) {
+    const hier_rule *rule = hier_select_rule(selector, key);
+    return (hier_choice){hier_rule_algorithm(selector, rule), rule->thread};
+}
+
+/** What the rules choose, after the overrides. */
+static inline hier_choice hier_select(const hier_selector *selector, hier_key key) {
+    hier_choice choice = hier_select_unfixed(selector, key);
+    return selector->overridden ? hier_select_fixed(selector, key, choice) : choice;
 }
 
 /** Does the collective have the thread-level algorithm? For tests and listings. */

@@ -30,9 +30,7 @@ static int finish(hier_message *message, weft_status *status) {
 }
 
 static int start_send(hier_message *message) {
-    const hier_envelope *envelope = &message->envelope;
-    return envelope->mode == HIER_BUFFERED ? hier_buffered_send(message, envelope)
-                                           : hier_message_send(message, envelope);
+    return message->envelope.mode == HIER_BUFFERED ? hier_buffered_send(message) : hier_message_send(message);
 }
 
 int hier_message_restart(weft_request *request) {
@@ -184,16 +182,15 @@ int weft_recv_init(void *buffer, size_t count, const weft_datatype *type, int so
 }
 
 /* Both are checked before either is started. */
-static int check_both(hier_envelope *send, hier_envelope *recv) {
-    int code = check(send, false);
+static int check_both(hier_message *sent, hier_envelope *recv) {
+    int code = check(&sent->envelope, false);
     return code ? code : hier_message_check(recv, true);
 }
 
-static int exchange(const hier_envelope *send, const hier_envelope *recv, weft_status *status) {
-    hier_message sent, received;
+static int exchange(hier_message *sent, const hier_envelope *recv, weft_status *status) {
+    hier_message received;
     hier_message_receive(&received, recv);
-    sent.envelope = *send;
-    int code = hier_message_send(&sent, send);
+    int code = hier_message_send(sent);
     if (code) {
         hier_mailbox_enter(recv->comm);
         if (!received.over)
@@ -203,15 +200,16 @@ static int exchange(const hier_envelope *send, const hier_envelope *recv, weft_s
         return code;
     }
     int received_code = finish(&received, status);
-    code = finish(&sent, NULL);
+    code = finish(sent, NULL);
     return received_code ? received_code : code;
 }
 
 int weft_sendrecv(const void *send, size_t send_count, const weft_datatype *send_type, int dest, int send_tag,
                   void *recv, size_t recv_count, const weft_datatype *recv_type, int source, int recv_tag,
                   weft_comm *comm, weft_status *status) {
-    hier_envelope out, in;
-    fill(&out, __func__, send, send_count, send_type, dest, send_tag, comm, HIER_STANDARD);
+    hier_message out;
+    hier_envelope in;
+    fill(&out.envelope, __func__, send, send_count, send_type, dest, send_tag, comm, HIER_STANDARD);
     fill(&in, __func__, recv, recv_count, recv_type, source, recv_tag, comm, HIER_STANDARD);
     int code = check_both(&out, &in);
     return code ? code : exchange(&out, &in, status);
@@ -219,19 +217,21 @@ int weft_sendrecv(const void *send, size_t send_count, const weft_datatype *send
 
 int weft_sendrecv_replace(void *buffer, size_t count, const weft_datatype *type, int dest, int send_tag, int source,
                           int recv_tag, weft_comm *comm, weft_status *status) {
-    hier_envelope out, in;
-    fill(&out, __func__, buffer, count, type, dest, send_tag, comm, HIER_STANDARD);
+    hier_message out;
+    hier_envelope in;
+    fill(&out.envelope, __func__, buffer, count, type, dest, send_tag, comm, HIER_STANDARD);
     fill(&in, __func__, buffer, count, type, source, recv_tag, comm, HIER_STANDARD);
     int code = check_both(&out, &in);
     if (code)
         return code;
-    void *packed = out.bytes ? malloc(out.bytes) : NULL;
-    if (out.bytes && !packed)
-        return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for %zu bytes", comm->rank, __func__, out.bytes);
-    core_pack(packed, buffer, type, count, 0, out.bytes);
-    out.buffer = packed;
-    out.count = out.bytes;
-    out.type = WEFT_BYTE;
+    size_t bytes = out.envelope.bytes;
+    void *packed = bytes ? malloc(bytes) : NULL;
+    if (bytes && !packed)
+        return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for %zu bytes", comm->rank, __func__, bytes);
+    core_pack(packed, buffer, type, count, 0, bytes);
+    out.envelope.buffer = packed;
+    out.envelope.count = bytes;
+    out.envelope.type = WEFT_BYTE;
     code = exchange(&out, &in, status);
     free(packed);
     return code;

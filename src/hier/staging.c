@@ -381,25 +381,13 @@ void hier_staging_free(hier_staging *staging) {
     free(staging);
 }
 
-/*
- * The nodes' sums of a reduce are combined by whoever drives, with the stand-in of the thread that started it, which does
- * not wait for the end itself: all meet before the stand-ins go. Who saw a mismatch has waited, and can meet nobody.
- */
-static int meet(weft_comm *comm, const hier_arguments *a, int code) {
-    if (a->collective != INTER_REDUCE || comm->layout->nodes == 1 || code == WEFT_ERR_MISMATCH)
-        return code;
-    hier_arguments barrier = hier_arguments_of(INTER_BARRIER, a->call);
-    int met = hier_thread_barrier(comm, &barrier);
-    return code ? code : met;
-}
-
 int hier_thread_staged(weft_comm *comm, const hier_arguments *arguments, hier_collective *run) {
     hier_arguments staged = *arguments;
     int code = hier_stage(comm, &staged);
     if (!staged.staging)
         return code;
     hier_staging_pack(staged.staging);
-    code = meet(comm, &staged, run(comm, &staged));
+    code = hier_thread_run(comm, &staged, run);
     if (!code)
         hier_staging_unpack(staged.staging);
     hier_staging_free(staged.staging);

@@ -5,6 +5,7 @@
 #include <hier/channels.h>
 #include <hier/ledger.h>
 #include <hier/message.h>
+#include <hier/part.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,8 @@ static void free_parts(weft_team *team) {
     for (int thread = 0; team->mailboxes && thread < hier_layout_threads(&team->layout, team->node); thread++)
         intra_mailbox_free(&team->mailboxes[thread]);
     free(team->mailboxes);
+    hier_rings_free(team);
+    pthread_mutex_destroy(&team->rings_lock);
     intra_team_free(team->intra);
     free(team->slots);
     free((void *)team->taken);
@@ -58,7 +61,7 @@ static int make_layout(weft_team *team, const weft_comm *parent, const entry *en
     if (team->offsets[parent->size] > INT32_MAX)
         return core_error(WEFT_ERR_ARG, "rank %d: weft_team_create: %zu threads in all, at most %d can be ranks",
                           parent->rank, team->offsets[parent->size], INT32_MAX);
-    team->layout = (hier_layout){.nodes = parent->size, .offsets = team->offsets};
+    team->layout = hier_layout_of(parent->size, team->offsets);
     return WEFT_SUCCESS;
 }
 
@@ -168,6 +171,7 @@ static int build(weft_comm *parent, const entry *entries, weft_team **made) {
     if (team) {
         team->world = parent->world;
         team->node = parent->rank;
+        pthread_mutex_init(&team->rings_lock, NULL);
         team->ledger = hier_ledger_make();
         code = team->ledger
                    ? make_layout(team, parent, entries)
@@ -200,6 +204,7 @@ static int build(weft_comm *parent, const entry *entries, weft_team **made) {
     team->by_lines = awake || team->world->lines_wake;
     hier_funnel_leave(team->world);
     hier_channels_let_in(team->world, context, team->mailboxes, team->intra->threads);
+    hier_roster_add_team(&team->world->roster, team);
     *made = team;
     return WEFT_SUCCESS;
 }
@@ -297,6 +302,7 @@ int weft_team_enter(weft_team *team, int thread, weft_comm **comm) {
     made->member = &team->intra->members[number];
     made->mailbox = &team->mailboxes[number];
     made->channel = hier_channel_of_thread(team->world, number);
+    made->queued_last = &made->queued;
     code = hier_agent_join(made);
     if (code) {
         hier_comm_give(made);
@@ -318,12 +324,13 @@ int weft_team_leave(weft_comm **comm) {
         return core_error(WEFT_ERR_ARG, "rank %d: weft_team_leave: a process communicator is not left", leaving->rank);
     if (leaving->requests || leaving->buffer.base)
         return core_error(WEFT_ERR_BUSY,
-                          "rank %d: weft_team_leave: %zu requests of messages are not completed or freed, %s buffer is "
+                          "rank %d: weft_team_leave: %zu requests are not completed or freed, %s buffer is "
                           "attached",
                           leaving->rank, leaving->requests, leaving->buffer.base ? "a" : "no");
     _Atomic bool *taken = &leaving->team->taken[leaving->thread];
     hier_agent_part(leaving);
     hier_messages_free(leaving);
+    hier_parts_free(leaving);
     hier_comm_give(leaving);
     *comm = NULL;
     atomic_store_explicit(taken, false, memory_order_release); /* pairs with take_number and weft_team_free */
@@ -340,6 +347,7 @@ int weft_team_free(weft_team **team) {
                               thread);
     hier_world *world = freed->world;
     hier_channels_let_in(world, freed->context, NULL, 0);
+    hier_roster_remove_team(&world->roster, freed);
     hier_funnel_enter(world);
     hier_ledger_close(world, freed->ledger);
     bool broken = hier_ledger_is_broken(freed->ledger);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * The thread-rank collectives: compositions of thread phases and a process-level schedule. One file each.
- * The communicator is a thread's handle, the arguments are checked.
+ * The thread-rank collectives: compositions of thread phases and a process-level schedule. One file each, one function a
+ * thread's part. The communicator is a thread's handle, the arguments are checked.
  */
 #ifndef HIER_THREAD_H
 #define HIER_THREAD_H
@@ -10,24 +10,27 @@
 #include <hier/network.h>
 #include <intra/combine.h>
 
-typedef int hier_collective(weft_comm *comm, const hier_arguments *arguments);
-
 hier_collective hier_thread_barrier, hier_thread_bcast, hier_thread_reduce, hier_thread_allreduce, hier_thread_gather,
     hier_thread_gatherv, hier_thread_scatter, hier_thread_scatterv, hier_thread_allgather, hier_thread_allgatherv,
     hier_thread_alltoall, hier_thread_alltoallv, hier_thread_scan, hier_thread_reduce_scatter;
 
-/** The collectives of a process communicator. */
-hier_collective hier_process_collective;
+/** Runs a part to its end: a blocking collective of a thread communicator. */
+int hier_thread_run(weft_comm *comm, const hier_arguments *arguments, hier_collective *part);
 
-/** Adds to the team's `ready` or `done` counter, and waits for it: the two-counter scheme. */
-static inline void hier_counter_add(hier_call *call, intra_line *counter, uint64_t increment) {
-    core_flag_add(&counter->flag, increment, &call->meeting.team->waiting);
+/** The two-counter scheme: one says that the data is there, one that threads have copied. */
+enum { HIER_COUNTER_READY, HIER_COUNTER_DONE };
+
+static inline void hier_count(const hier_call *call, int counter, int threads) {
+    core_flag_count(intra_counter(&call->meeting, counter), intra_count(&call->meeting, 0), (uint64_t)threads,
+                    &call->meeting.team->waiting);
 }
 
-/** Each use of a counter raises it by the number of threads; `use` numbers them from 1. */
-static inline void hier_counter_await(hier_call *call, intra_line *counter, uint64_t use) {
-    if (!intra_await_flag(&call->meeting, &counter->flag, use * (uint64_t)hier_threads(call), INTRA_ALL))
-        hier_mismatch(call, call->meeting.mismatch);
+/** Goes on when `threads` in all were counted; false as hier_await. */
+static inline bool hier_await_count(hier_call *call, int counter, int threads) {
+    return !threads ||
+           intra_await_flag(&call->meeting, intra_counter(&call->meeting, counter),
+                            intra_count(&call->meeting, threads), INTRA_ALL) ||
+           hier_not_there(call);
 }
 
 static inline char *hier_at(const void *base, size_t index, size_t bytes) {

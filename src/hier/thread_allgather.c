@@ -22,6 +22,11 @@ static int start(hier_call *call) {
     return hier_start(call, &view, &binding);
 }
 
+/* Where the leader has all blocks. */
+static void *leaders(const hier_call *call) {
+    return intra_offer_of(&call->meeting, 0)->recv;
+}
+
 static void copy_block(const void *from, void *to, size_t bytes) {
     if (from != to)
         memcpy(to, from, bytes);
@@ -38,27 +43,24 @@ static void on_one_node(hier_call *call) {
     }
 }
 
-static void on_several_nodes(hier_call *call) {
+bool hier_thread_allgather(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
-    void *all = intra_offer_of(&call->meeting, 0)->recv;
-    copy_block(arguments->send, hier_at(all, (size_t)call->comm->rank, arguments->bytes), arguments->bytes);
-    intra_post(&call->meeting, HIER_READY);
-    if (hier_await_network(call) && call->comm->thread)
-        memcpy(arguments->recv, all, arguments->bytes * (size_t)call->comm->size);
-}
-
-int hier_thread_allgather(weft_comm *comm, const hier_arguments *arguments) {
-    hier_call call;
-    hier_begin(&call, comm, arguments);
-    call.meeting.own->payload.offer.send = arguments->send;
-    call.meeting.own->payload.offer.recv = arguments->recv;
-    hier_network(&call, HIER_NEED_ALL, HIER_READY, start);
-    if (hier_sync(&call, HIER_OFFERED)) {
-        if (hier_single_node(&call))
-            on_one_node(&call);
-        else
-            on_several_nodes(&call);
-        hier_sync(&call, HIER_LEFT);
+    intra_offer *mine = &call->meeting.own->payload.offer;
+    size_t bytes = arguments->bytes;
+    HIER_RESUME(call);
+    mine->send = arguments->send;
+    mine->recv = arguments->recv;
+    hier_network(call, HIER_NEED_ALL, HIER_READY, start);
+    HIER_SYNC(call, HIER_OFFERED);
+    if (hier_single_node(call)) {
+        on_one_node(call);
+    } else {
+        copy_block(arguments->send, hier_at(leaders(call), (size_t)call->comm->rank, bytes), bytes);
+        intra_post(&call->meeting, HIER_READY);
+        HIER_AWAIT(call, hier_await_network(call));
+        if (call->comm->thread)
+            memcpy(arguments->recv, leaders(call), bytes * (size_t)call->comm->size);
     }
-    return hier_end(&call);
+    HIER_SYNC(call, HIER_LEFT);
+    HIER_OVER;
 }

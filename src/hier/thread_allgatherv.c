@@ -10,7 +10,7 @@
  * (blocks.h), from which it copies too. The ranks may have them at different displacements.
  */
 #include <core/error.h>
-#include <hier/blocks.h>
+#include <hier/thread.h>
 #include <string.h>
 
 static int start(hier_call *call) {
@@ -36,45 +36,54 @@ static void on_one_node(hier_call *call, const hier_blocks *mine) {
     }
 }
 
-static void on_several_nodes(hier_call *call, const hier_blocks *mine) {
-    const hier_blocks *joined = intra_offer_of(&call->meeting, 0)->shared;
+/* Puts the own block to where the leader has it; false, and the call's error set, when that cannot be. */
+static bool put_block(hier_call *call, const hier_blocks *joined) {
     const hier_arguments *arguments = call->arguments;
     size_t self = (size_t)call->comm->rank, bytes = arguments->own_bytes;
     if (!joined->offsets) {
         call->error =
             core_error(WEFT_ERR_NOMEM, "rank %d: weft_allgatherv: no memory for the blocks", call->comm->rank);
-        return;
+        return false;
     }
     if (!hier_same_bytes(call, self, bytes, hier_first_rank(call), hier_block_bytes(joined, self)))
-        return;
+        return false;
     char *place = hier_joined_at(call, joined, call->comm->node, self);
     if (bytes && place != arguments->send)
         memcpy(place, arguments->send, bytes);
-    intra_post(&call->meeting, HIER_READY);
-    if (hier_await_network(call) && (call->comm->thread || joined->apart))
-        hier_blocks_unpack(call, joined, mine, -1);
+    return true;
 }
 
-int hier_thread_allgatherv(weft_comm *comm, const hier_arguments *arguments) {
-    hier_call call;
-    hier_blocks blocks = hier_received_blocks(arguments);
-    hier_begin(&call, comm, arguments);
-    intra_offer *mine = &call.meeting.own->payload.offer;
-    mine->send = arguments->send;
-    mine->send_size = arguments->own_bytes;
-    mine->shared = &blocks;
-    if (comm->thread == 0 && !hier_single_node(&call))
-        hier_blocks_join(&call, &blocks, -1);
-    hier_network(&call, HIER_NEED_ALL, HIER_READY, start);
-    if (hier_sync(&call, HIER_OFFERED)) {
-        if (hier_single_node(&call))
-            on_one_node(&call, &blocks);
-        else
-            on_several_nodes(&call, &blocks);
-        if (!call.error)
-            hier_sync(&call, HIER_LEFT);
+static void offer(hier_call *call) {
+    intra_offer *mine = &call->meeting.own->payload.offer;
+    call->blocks = hier_received_blocks(call->arguments);
+    mine->send = call->arguments->send;
+    mine->send_size = call->arguments->own_bytes;
+    mine->shared = &call->blocks;
+    if (call->comm->thread == 0 && !hier_single_node(call))
+        hier_blocks_join(call, &call->blocks, -1);
+}
+
+static const hier_blocks *joined_of(const hier_call *call) {
+    return intra_offer_of(&call->meeting, 0)->shared;
+}
+
+bool hier_thread_allgatherv(hier_call *call) {
+    HIER_RESUME(call);
+    offer(call);
+    hier_network(call, HIER_NEED_ALL, HIER_READY, start);
+    HIER_SYNC(call, HIER_OFFERED);
+    if (hier_single_node(call)) {
+        on_one_node(call, &call->blocks);
+    } else {
+        if (!put_block(call, joined_of(call)))
+            return true;
+        intra_post(&call->meeting, HIER_READY);
+        HIER_AWAIT(call, hier_await_network(call));
+        if (call->comm->thread || call->blocks.apart)
+            hier_blocks_unpack(call, joined_of(call), &call->blocks, -1);
     }
-    int code = hier_end(&call);
-    hier_blocks_free(&blocks); /* the leader's; all have left */
-    return code;
+    if (call->error)
+        return true;
+    HIER_SYNC(call, HIER_LEFT);
+    HIER_OVER;
 }

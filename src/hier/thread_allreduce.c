@@ -30,18 +30,20 @@ static int start_inline(hier_call *call) {
     return start(call, sum);
 }
 
-static void by_inline(hier_call *call) {
+static bool by_inline(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
+    HIER_RESUME(call);
     memcpy(call->meeting.own->payload.bytes, arguments->send, arguments->bytes);
     if (hier_single_node(call)) {
-        if (hier_sync(call, HIER_READY))
-            hier_combine(call, true, hier_whole(call), arguments->recv);
-        return;
-    }
-    hier_network(call, HIER_NEED_ALL, HIER_READY, start_inline);
-    intra_post(&call->meeting, HIER_READY);
-    if (hier_await_network(call))
+        HIER_SYNC(call, HIER_READY);
+        hier_combine(call, true, hier_whole(call), arguments->recv);
+    } else {
+        hier_network(call, HIER_NEED_ALL, HIER_READY, start_inline);
+        intra_post(&call->meeting, HIER_READY);
+        HIER_AWAIT(call, hier_await_network(call));
         memcpy(arguments->recv, call->meeting.release->payload.bytes, arguments->bytes);
+    }
+    HIER_OVER;
 }
 
 static int start_from_leader(hier_call *call) {
@@ -54,64 +56,60 @@ static void offer(hier_call *call) {
     mine->recv = call->arguments->recv;
 }
 
-static void copy_from_leader(hier_call *call) {
-    if (call->comm->thread && !call->error)
+static void copy_from_leader(const hier_call *call) {
+    if (call->comm->thread)
         memcpy(call->arguments->recv, intra_offer_of(&call->meeting, 0)->recv, call->arguments->bytes);
 }
 
-static void by_slices(hier_call *call) {
+static bool by_slices(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     size_t size = arguments->recv_type->size_bytes;
     intra_slice slice = intra_slice_of(arguments->recv_count, size, call->comm->thread, hier_threads(call));
+    HIER_RESUME(call);
     offer(call);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start_from_leader);
-    if (!hier_sync(call, HIER_OFFERED))
-        return;
+    HIER_SYNC(call, HIER_OFFERED);
     if (hier_single_node(call)) {
         hier_combined(call, intra_combine_for_all(&call->meeting, arguments->send, arguments->recv, arguments->op,
                                                   arguments->recv_type, slice));
     } else {
         hier_combine(call, false, slice, hier_at(intra_offer_of(&call->meeting, 0)->recv, slice.begin, size));
         intra_post(&call->meeting, HIER_READY);
-        if (hier_await_network(call))
-            copy_from_leader(call);
+        HIER_AWAIT(call, hier_await_network(call));
+        copy_from_leader(call);
     }
-    hier_sync(call, HIER_LEFT);
+    HIER_SYNC(call, HIER_LEFT);
+    HIER_OVER;
 }
 
-static void by_counter(hier_call *call) {
-    intra_team *team = call->meeting.team;
-    uint64_t threads = (uint64_t)hier_threads(call);
-    uint64_t combined = ++call->meeting.member->counter_uses, copied = ++call->meeting.member->counter_uses;
+/* The counters are raised whatever becomes of the network part: the others learn it from there. */
+static bool by_counter(hier_call *call) {
+    int threads = hier_threads(call);
+    HIER_RESUME(call);
     offer(call);
     hier_network(call, 0, HIER_READY, start_from_leader);
     intra_post(&call->meeting, HIER_OFFERED);
-    hier_counter_add(call, &team->ready, 1);
+    hier_count(call, HIER_COUNTER_READY, 1);
     if (call->comm->thread == 0) {
-        hier_counter_await(call, &team->ready, combined);
-        if (hier_await_all(call, HIER_OFFERED))
-            hier_combine(call, false, hier_whole(call), call->arguments->recv);
+        HIER_AWAIT(call, hier_await_count(call, HIER_COUNTER_READY, threads));
+        HIER_AWAIT(call, hier_await_all(call, HIER_OFFERED));
+        hier_combine(call, false, hier_whole(call), call->arguments->recv);
         intra_post(&call->meeting, HIER_READY);
-        hier_await_network(call);
-        hier_counter_add(call, &team->ready, threads);
-        hier_counter_add(call, &team->done, threads + 1);
-        hier_counter_await(call, &team->done, copied);
+        HIER_AWAIT_END(call, hier_await_network(call));
+        hier_count(call, HIER_COUNTER_READY, 1);
+        HIER_AWAIT(call, hier_await_count(call, HIER_COUNTER_DONE, threads - 1));
     } else {
-        hier_counter_await(call, &team->ready, copied);
-        if (hier_await_network(call) && hier_await(call, 0, HIER_READY))
-            copy_from_leader(call);
-        hier_counter_add(call, &team->done, 1);
+        HIER_AWAIT(call, hier_await_count(call, HIER_COUNTER_READY, threads + 1));
+        HIER_AWAIT(call, hier_await_network(call));
+        HIER_AWAIT(call, hier_await(call, 0, HIER_READY));
+        copy_from_leader(call);
+        hier_count(call, HIER_COUNTER_DONE, 1);
     }
+    HIER_OVER;
 }
 
-int hier_thread_allreduce(weft_comm *comm, const hier_arguments *arguments) {
-    hier_call call;
-    hier_begin(&call, comm, arguments);
-    if (call.choice.thread == HIER_INLINE)
-        by_inline(&call);
-    else if (call.choice.thread == HIER_COUNTER)
-        by_counter(&call);
-    else
-        by_slices(&call);
-    return hier_end(&call);
+bool hier_thread_allreduce(hier_call *call) {
+    if (call->choice.thread == HIER_INLINE)
+        return by_inline(call);
+    return call->choice.thread == HIER_COUNTER ? by_counter(call) : by_slices(call);
 }

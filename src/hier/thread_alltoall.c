@@ -87,55 +87,62 @@ static void unpack(hier_call *call) {
     }
 }
 
-static void between_nodes(hier_call *call, const void *send) {
-    if (!outgoing(call)) {
-        call->error = core_error(WEFT_ERR_NOMEM, "rank %d: weft_alltoall: no memory for the messages of a node",
-                                 call->comm->rank);
-        return;
-    }
-    pack(call, send);
-    intra_post(&call->meeting, HIER_READY);
-    copy_local(call);
-    if (hier_await_network(call))
-        unpack(call);
-}
-
-static void exchange(hier_call *call, const void *send) {
+/* What the others read from; in place, from a copy. Without memory for that nobody gets anything. */
+static const void *shown(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
-    intra_offer *mine = &call->meeting.own->payload.offer;
-    mine->send = send;
-    if (call->comm->thread == 0 && !hier_single_node(call))
-        mine->shared = intra_scratch(call->meeting.member, 2 * stage_blocks(call) * arguments->bytes);
-    hier_network(call, HIER_NEED_ALL, HIER_READY, start);
-    if (!hier_sync(call, HIER_OFFERED))
-        return;
-    if (hier_single_node(call))
-        copy_local(call);
-    else
-        between_nodes(call, send);
-    if (!call->error)
-        hier_sync(call, HIER_LEFT);
+    if (!arguments->in_place)
+        return arguments->send;
+    size_t all = arguments->bytes * (size_t)call->comm->size;
+    call->memory[0] = malloc(all);
+    if (call->memory[0])
+        memcpy(call->memory[0], arguments->recv, all);
+    return call->memory[0];
 }
 
-int hier_thread_alltoall(weft_comm *comm, const hier_arguments *arguments) {
-    void *copy = NULL;
-    const void *send = arguments->send;
-    if (arguments->in_place) { /* the others read what is being overwritten: from a copy */
-        size_t all = arguments->bytes * (size_t)comm->size;
-        copy = malloc(all);
-        if (!copy)
-            return core_error(WEFT_ERR_NOMEM, "rank %d: weft_alltoall: no memory for %zu bytes in place", comm->rank,
-                              all);
-        memcpy(copy, arguments->recv, all);
-        send = copy;
+static void offer(hier_call *call) {
+    intra_offer *mine = &call->meeting.own->payload.offer;
+    mine->send = shown(call);
+    if (call->comm->thread == 0 && !hier_single_node(call))
+        mine->shared = hier_scratch(call, 2 * stage_blocks(call) * call->arguments->bytes);
+}
+
+static bool has_memory(hier_call *call) {
+    bool has = hier_single_node(call) || outgoing(call);
+    for (int thread = 0; thread < hier_threads(call); thread++)
+        has &= intra_offer_of(&call->meeting, thread)->send != NULL;
+    if (!has && !call->error)
+        call->error = core_error(WEFT_ERR_NOMEM,
+                                 "rank %d: weft_alltoall: no memory for the messages of a node or the "
+                                 "blocks in place",
+                                 call->comm->rank);
+    return has;
+}
+
+static bool exchange(hier_call *call) {
+    const intra_offer *mine = &call->meeting.own->payload.offer;
+    HIER_RESUME(call);
+    offer(call);
+    hier_network(call, HIER_NEED_ALL, HIER_READY, start);
+    HIER_SYNC(call, HIER_OFFERED);
+    if (!has_memory(call))
+        return true;
+    if (hier_single_node(call)) {
+        copy_local(call);
+    } else {
+        pack(call, mine->send);
+        intra_post(&call->meeting, HIER_READY);
+        copy_local(call);
+        HIER_AWAIT(call, hier_await_network(call));
+        unpack(call);
     }
-    hier_call call;
-    hier_begin(&call, comm, arguments);
+    HIER_SYNC(call, HIER_LEFT);
+    HIER_OVER;
+}
+
+bool hier_thread_alltoall(hier_call *call) {
     /* Nodes with unequal threads exchange blocks of unequal size. */
-    if (!inter_is(INTER_ALLTOALLV, call.choice.process->collectives))
-        call.choice = hier_select(&comm->world->selector, INTER_ALLTOALLV, comm->layout->nodes, 0, true);
-    exchange(&call, send);
-    int code = hier_end(&call);
-    free(copy);
-    return code;
+    if (!inter_is(INTER_ALLTOALLV, call->choice.process->collectives))
+        call->choice =
+            hier_select(&call->comm->world->selector, hier_key_without_bytes(INTER_ALLTOALLV, call->comm->layout));
+    return exchange(call);
 }

@@ -60,22 +60,21 @@ static void add_up(hier_call *call, const plan *to, size_t *outgoing_bytes, size
     }
 }
 
-/* The leader's: the plan, its arrays and both messages' memory; NULL without memory. The caller frees it. */
+/* The leader's: the plan, its arrays and both messages' memory; NULL without memory. */
 static plan *make_plan(hier_call *call) {
     size_t nodes = (size_t)call->comm->layout->nodes, outgoing_bytes, incoming_bytes;
     plan *made = malloc(sizeof(*made) + 4 * nodes * sizeof(size_t));
     if (!made)
         return NULL;
+    call->memory[1] = made;
     made->send_bytes = (size_t *)(made + 1);
     made->recv_bytes = made->send_bytes + nodes;
     made->send_offsets = made->recv_bytes + nodes;
     made->recv_offsets = made->send_offsets + nodes;
     add_up(call, made, &outgoing_bytes, &incoming_bytes);
-    made->outgoing = intra_scratch(call->meeting.member, outgoing_bytes + incoming_bytes);
-    if (!made->outgoing) {
-        free(made);
+    made->outgoing = hier_scratch(call, outgoing_bytes + incoming_bytes);
+    if (!made->outgoing)
         return NULL;
-    }
     made->incoming = made->outgoing + outgoing_bytes;
     return made;
 }
@@ -160,47 +159,16 @@ static void unpack(hier_call *call) {
     }
 }
 
-static void between_nodes(hier_call *call) {
-    if (call->comm->thread == 0) {
-        call->meeting.own->payload.offer.shared = make_plan(call);
-        intra_post(&call->meeting, HIER_PLANNED);
-    }
-    hier_await(call, 0, HIER_PLANNED);
-    if (!plan_of(call)) {
-        call->error = core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for the messages of a node", call->comm->rank,
-                                 call->arguments->call);
-        return;
-    }
-    pack(call);
-    intra_post(&call->meeting, HIER_READY);
-    copy_local(call);
-    if (hier_await_network(call))
-        unpack(call);
-}
-
-static void exchange(hier_call *call, intra_offer offer) {
-    call->meeting.own->payload.offer = offer;
-    hier_network(call, HIER_NEED_ALL, HIER_READY, start);
-    if (!hier_sync(call, HIER_OFFERED))
-        return;
-    if (hier_single_node(call))
-        copy_local(call);
-    else
-        between_nodes(call);
-    hier_sync(call, HIER_LEFT);
-}
-
-/* In place, the others read what is being overwritten: the blocks are copied together first. Gives what is to be freed. */
-static int copy_blocks(const weft_comm *comm, const hier_arguments *arguments, intra_offer *offer, void **copy) {
-    size_t ranks = (size_t)comm->size, bytes = 0;
+/* In place, the others read what is being overwritten: the blocks are copied together first. False: no memory. */
+static bool copy_blocks(hier_call *call, intra_offer *offer) {
+    const hier_arguments *arguments = call->arguments;
+    size_t ranks = (size_t)call->comm->size, bytes = 0;
     ptrdiff_t next = 0;
     for (size_t rank = 0; rank < ranks; rank++)
         bytes += received_from(offer, rank);
-    *copy = malloc(ranks * sizeof(ptrdiff_t) + bytes);
-    if (!*copy)
-        return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for %zu bytes in place", comm->rank, arguments->call,
-                          bytes);
-    ptrdiff_t *displs = *copy;
+    ptrdiff_t *displs = call->memory[0] = malloc(ranks * sizeof(*displs) + bytes);
+    if (!displs)
+        return false;
     offer->send = displs + ranks;
     offer->send_counts = arguments->recv_counts;
     offer->send_displs = displs;
@@ -213,38 +181,69 @@ static int copy_blocks(const weft_comm *comm, const hier_arguments *arguments, i
             memcpy(send_block(offer, rank), recv_block(arguments, offer, rank), block);
         next += (ptrdiff_t)(offer->send_types ? block : arguments->recv_counts[rank]);
     }
-    return WEFT_SUCCESS;
+    return true;
 }
 
-/* Of both collectives; what a rank does not give stays unset, and is not read. */
-static intra_offer offer_of(const hier_arguments *arguments) {
+/* Of both collectives; what a rank does not give stays unset, and is not read. Without memory it shows no counts. */
+static void offer(hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
     bool types = arguments->collective == INTER_ALLTOALLW;
-    intra_offer offer = {.recv_counts = arguments->recv_counts,
-                         .recv_types = types ? arguments->recv_types : NULL,
-                         .recv_size = types ? 0 : arguments->recv_type->size_bytes};
-    if (arguments->in_place)
-        return offer;
-    offer.send = arguments->send;
-    offer.send_counts = arguments->send_counts;
-    offer.send_displs = arguments->send_displs;
-    offer.send_types = types ? arguments->send_types : NULL;
-    offer.send_size = types ? 0 : arguments->send_type->size_bytes;
-    return offer;
+    intra_offer *mine = &call->meeting.own->payload.offer;
+    *mine = (intra_offer){.recv_counts = arguments->recv_counts,
+                          .recv_types = types ? arguments->recv_types : NULL,
+                          .recv_size = types ? 0 : arguments->recv_type->size_bytes};
+    if (arguments->in_place) {
+        if (!copy_blocks(call, mine))
+            mine->recv_counts = NULL;
+        return;
+    }
+    mine->send = arguments->send;
+    mine->send_counts = arguments->send_counts;
+    mine->send_displs = arguments->send_displs;
+    mine->send_types = types ? arguments->send_types : NULL;
+    mine->send_size = types ? 0 : arguments->send_type->size_bytes;
 }
 
-int hier_thread_alltoallv(weft_comm *comm, const hier_arguments *arguments) {
-    void *copy = NULL;
-    intra_offer offer = offer_of(arguments);
-    int code = arguments->in_place ? copy_blocks(comm, arguments, &offer, &copy) : WEFT_SUCCESS;
-    if (code)
-        return code;
-    hier_call call;
-    hier_begin(&call, comm, arguments);
-    exchange(&call, offer);
-    /* The plan is the leader's, and everybody is done with it: the network part is, and all have left. */
-    code = hier_end(&call);
-    if (comm->thread == 0 && !hier_single_node(&call))
-        free(call.meeting.own->payload.offer.shared);
-    free(copy);
-    return code;
+static void note_no_memory(hier_call *call) {
+    if (!call->error)
+        call->error =
+            core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for the messages of a node or the blocks in place",
+                       call->comm->rank, call->arguments->call);
+}
+
+static bool has_memory(hier_call *call) {
+    for (int thread = 0; thread < hier_threads(call); thread++)
+        if (!intra_offer_of(&call->meeting, thread)->recv_counts)
+            note_no_memory(call);
+    return !call->error;
+}
+
+bool hier_thread_alltoallv(hier_call *call) {
+    intra_offer *mine = &call->meeting.own->payload.offer;
+    HIER_RESUME(call);
+    offer(call);
+    hier_network(call, HIER_NEED_ALL, HIER_READY, start);
+    HIER_SYNC(call, HIER_OFFERED);
+    if (!has_memory(call))
+        return true;
+    if (hier_single_node(call)) {
+        copy_local(call);
+    } else {
+        if (call->comm->thread == 0) {
+            mine->shared = make_plan(call);
+            intra_post(&call->meeting, HIER_PLANNED);
+        }
+        HIER_AWAIT(call, hier_await(call, 0, HIER_PLANNED));
+        if (!plan_of(call)) {
+            note_no_memory(call);
+            return true;
+        }
+        pack(call);
+        intra_post(&call->meeting, HIER_READY);
+        copy_local(call);
+        HIER_AWAIT(call, hier_await_network(call));
+        unpack(call);
+    }
+    HIER_SYNC(call, HIER_LEFT);
+    HIER_OVER;
 }

@@ -13,34 +13,33 @@ static int start(hier_call *call) {
     return hier_start(call, &view, &(inter_binding){0});
 }
 
-static void by_counter(hier_call *call) {
-    intra_team *team = call->meeting.team;
-    uint64_t use = ++call->meeting.member->counter_uses;
+static bool by_counter(hier_call *call) {
+    int threads = hier_threads(call);
+    HIER_RESUME(call);
     hier_network(call, 0, HIER_READY, start);
-    hier_counter_add(call, &team->ready, 1);
+    hier_count(call, HIER_COUNTER_READY, 1);
     if (call->comm->thread == 0 || hier_single_node(call)) {
-        hier_counter_await(call, &team->ready, use);
+        HIER_AWAIT(call, hier_await_count(call, HIER_COUNTER_READY, threads));
         intra_post(&call->meeting, HIER_READY);
     }
-    /* Unused here, but every use raises both; not before all have come, and with that have done what the last use was for. */
-    if (call->comm->thread == 0)
-        hier_counter_add(call, &team->done, (uint64_t)hier_threads(call));
-    hier_await_network(call);
+    HIER_AWAIT(call, hier_await_network(call));
+    HIER_OVER;
 }
 
-int hier_thread_barrier(weft_comm *comm, const hier_arguments *arguments) {
-    hier_call call;
-    hier_begin(&call, comm, arguments);
-    /* A collective without data comes here too. */
-    call.choice = hier_select(&comm->world->selector, INTER_BARRIER, comm->layout->nodes, 0, true);
-    if (call.choice.thread == HIER_COUNTER) {
-        by_counter(&call);
-    } else if (hier_single_node(&call)) {
-        hier_sync(&call, HIER_READY);
+static bool by_flags(hier_call *call) {
+    HIER_RESUME(call);
+    if (hier_single_node(call)) {
+        HIER_SYNC(call, HIER_READY);
     } else {
-        hier_network(&call, HIER_NEED_ALL, HIER_READY, start);
-        intra_post(&call.meeting, HIER_READY);
-        hier_await_network(&call);
+        hier_network(call, HIER_NEED_ALL, HIER_READY, start);
+        intra_post(&call->meeting, HIER_READY);
+        HIER_AWAIT(call, hier_await_network(call));
     }
-    return hier_end(&call);
+    HIER_OVER;
+}
+
+bool hier_thread_barrier(hier_call *call) {
+    /* A collective without data comes here too. */
+    call->choice = hier_select(&call->comm->world->selector, hier_key_without_bytes(INTER_BARRIER, call->comm->layout));
+    return call->choice.thread == HIER_COUNTER ? by_counter(call) : by_flags(call);
 }

@@ -26,22 +26,25 @@ static int start_inline(hier_call *call) {
     return start(call, cell->payload.bytes);
 }
 
-static void by_inline(hier_call *call) {
+static bool by_inline(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     intra_meeting *meeting = &call->meeting;
     bool root = hier_is_root(call), root_node = hier_on_root_node(call);
+    HIER_RESUME(call);
     hier_network(call, root_node ? call->root_thread : HIER_NEED_NONE, HIER_READY, start_inline);
     if (root) {
         memcpy(meeting->own->payload.bytes, arguments->recv, arguments->bytes);
         intra_post(meeting, HIER_READY);
-    } else if (root_node && hier_await(call, call->root_thread, HIER_READY)) {
+    } else if (root_node) {
+        HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_READY));
         memcpy(arguments->recv, meeting->cells[call->root_thread].payload.bytes, arguments->bytes);
     }
     /* On the root's node only those who may drive stay to the end. */
     if (!root_node || root || call->comm->thread == 0)
-        hier_await_network(call);
-    if (!root_node && !call->error)
+        HIER_AWAIT(call, hier_await_network(call));
+    if (!root_node)
         memcpy(arguments->recv, meeting->release->payload.bytes, arguments->bytes);
+    HIER_OVER;
 }
 
 static int start_from_host(hier_call *call) {
@@ -54,61 +57,58 @@ static void offer(hier_call *call) {
     intra_post(&call->meeting, HIER_READY);
 }
 
-static void copy_from_host(hier_call *call, int host) {
-    if (hier_await(call, host, HIER_READY) && !call->error)
-        memcpy(call->arguments->recv, intra_offer_of(&call->meeting, host)->recv, call->arguments->bytes);
+static void copy_from_host(const hier_call *call, int host) {
+    memcpy(call->arguments->recv, intra_offer_of(&call->meeting, host)->recv, call->arguments->bytes);
 }
 
-static void by_flags(hier_call *call) {
+static bool by_flags(hier_call *call) {
     int host = hier_host_thread(call);
+    HIER_RESUME(call);
     hier_network(call, host, HIER_READY, start_from_host);
     if (call->comm->thread == host) {
         offer(call);
-        hier_await_network(call);
-        hier_await_all(call, HIER_LEFT);
-        return;
-    }
-    if (!hier_on_root_node(call))
-        hier_await_network(call);
-    copy_from_host(call, host);
-    intra_post(&call->meeting, HIER_LEFT);
-    if (call->comm->thread == 0)
-        hier_await_network(call);
-}
-
-/* The two-counter scheme: `ready` says that the data is there, `done` that a thread has copied. */
-static void by_counter(hier_call *call) {
-    intra_team *team = call->meeting.team;
-    int host = hier_host_thread(call);
-    uint64_t use = ++call->meeting.member->counter_uses;
-    hier_network(call, host, HIER_READY, start_from_host);
-    if (call->comm->thread == host) {
-        offer(call);
+        HIER_AWAIT(call, hier_await_network(call));
+        HIER_AWAIT(call, hier_await_all(call, HIER_LEFT));
+    } else {
         if (!hier_on_root_node(call))
-            hier_await_network(call);
-        /* Who waits for the copies of the use before must not count those of this one. */
-        hier_counter_await(call, &team->done, use - 1);
-        hier_counter_add(call, &team->ready, (uint64_t)hier_threads(call));
-        hier_counter_add(call, &team->done, 1);
-        hier_counter_await(call, &team->done, use);
-        hier_await_network(call);
-        return;
+            HIER_AWAIT(call, hier_await_network(call));
+        HIER_AWAIT(call, hier_await(call, host, HIER_READY));
+        copy_from_host(call, host);
+        intra_post(&call->meeting, HIER_LEFT);
+        if (call->comm->thread == 0)
+            HIER_AWAIT(call, hier_await_network(call));
     }
-    hier_counter_await(call, &team->ready, use);
-    copy_from_host(call, host);
-    hier_counter_add(call, &team->done, 1);
-    if (call->comm->thread == 0)
-        hier_await_network(call);
+    HIER_OVER;
 }
 
-int hier_thread_bcast(weft_comm *comm, const hier_arguments *arguments) {
-    hier_call call;
-    hier_begin(&call, comm, arguments);
-    if (call.choice.thread == HIER_INLINE)
-        by_inline(&call);
-    else if (call.choice.thread == HIER_COUNTER)
-        by_counter(&call);
-    else
-        by_flags(&call);
-    return hier_end(&call);
+/* The two-counter scheme. Its counters are raised whatever becomes of the network part: the others learn it from there. */
+static bool by_counter(hier_call *call) {
+    int host = hier_host_thread(call), threads = hier_threads(call);
+    bool root_node = hier_on_root_node(call);
+    HIER_RESUME(call);
+    hier_network(call, host, HIER_READY, start_from_host);
+    if (call->comm->thread == host) {
+        offer(call);
+        if (!root_node)
+            HIER_AWAIT_END(call, hier_await_network(call));
+        hier_count(call, HIER_COUNTER_READY, 1);
+        HIER_AWAIT(call, hier_await_count(call, HIER_COUNTER_DONE, threads - 1));
+        HIER_AWAIT(call, hier_await_network(call));
+    } else {
+        HIER_AWAIT(call, hier_await_count(call, HIER_COUNTER_READY, 1));
+        if (!root_node)
+            HIER_AWAIT(call, hier_await_network(call));
+        HIER_AWAIT(call, hier_await(call, host, HIER_READY));
+        copy_from_host(call, host);
+        hier_count(call, HIER_COUNTER_DONE, 1);
+        if (call->comm->thread == 0)
+            HIER_AWAIT(call, hier_await_network(call));
+    }
+    HIER_OVER;
+}
+
+bool hier_thread_bcast(hier_call *call) {
+    if (call->choice.thread == HIER_INLINE)
+        return by_inline(call);
+    return call->choice.thread == HIER_COUNTER ? by_counter(call) : by_flags(call);
 }

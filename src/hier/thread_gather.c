@@ -36,7 +36,7 @@ static void *blocks_of_node(hier_call *call) {
         return arguments->recv;
     if (hier_threads(call) == 1)
         return (void *)(uintptr_t)arguments->send;
-    return intra_scratch(call->meeting.member, arguments->bytes * (size_t)hier_threads(call));
+    return hier_scratch(call, arguments->bytes * (size_t)hier_threads(call));
 }
 
 static void put_block(hier_call *call, char *blocks) {
@@ -46,27 +46,26 @@ static void put_block(hier_call *call, char *blocks) {
     if (!blocks && !call->error)
         call->error =
             core_error(WEFT_ERR_NOMEM, "rank %d: weft_gather: no memory for the blocks of a node", call->comm->rank);
-    else if (!call->error && place != arguments->send)
+    else if (blocks && place != arguments->send)
         memcpy(place, arguments->send, arguments->bytes);
 }
 
-int hier_thread_gather(weft_comm *comm, const hier_arguments *arguments) {
-    hier_call call;
-    hier_begin(&call, comm, arguments);
-    int host = hier_host_thread(&call);
-    hier_network(&call, HIER_NEED_ALL, HIER_READY, start);
-    if (comm->thread == host) {
-        call.meeting.own->payload.offer.recv = blocks_of_node(&call);
-        intra_post(&call.meeting, HIER_OFFERED);
+bool hier_thread_gather(hier_call *call) {
+    int host = hier_host_thread(call), thread = call->comm->thread;
+    HIER_RESUME(call);
+    hier_network(call, HIER_NEED_ALL, HIER_READY, start);
+    if (thread == host) {
+        call->meeting.own->payload.offer.recv = blocks_of_node(call);
+        intra_post(&call->meeting, HIER_OFFERED);
     }
-    if (hier_await(&call, host, HIER_OFFERED))
-        put_block(&call, intra_offer_of(&call.meeting, host)->recv);
-    if (!call.error) {
-        intra_post(&call.meeting, HIER_READY);
-        if (comm->thread == host && hier_single_node(&call))
-            hier_await_all(&call, HIER_READY);
-        if (comm->thread == host || comm->thread == 0)
-            hier_await_network(&call);
-    }
-    return hier_end(&call);
+    HIER_AWAIT(call, hier_await(call, host, HIER_OFFERED));
+    put_block(call, intra_offer_of(&call->meeting, host)->recv);
+    if (call->error)
+        return true;
+    intra_post(&call->meeting, HIER_READY);
+    if (thread == host && hier_single_node(call))
+        HIER_AWAIT(call, hier_await_all(call, HIER_READY));
+    if (thread == host || thread == 0)
+        HIER_AWAIT(call, hier_await_network(call));
+    HIER_OVER;
 }

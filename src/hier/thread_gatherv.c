@@ -10,16 +10,8 @@
  * else the root takes it apart (blocks.h).
  */
 #include <core/error.h>
-#include <hier/blocks.h>
+#include <hier/thread.h>
 #include <string.h>
-
-/* The bytes that the threads before `thread` of another node than the root's have, or all of them. */
-static size_t bytes_before(const hier_call *call, int thread) {
-    size_t bytes = 0;
-    for (int before = 0; before < thread; before++)
-        bytes += intra_offer_of(&call->meeting, before)->send_size;
-    return bytes;
-}
 
 static int start(hier_call *call) {
     const intra_offer *host = intra_offer_of(&call->meeting, hier_host_thread(call));
@@ -37,7 +29,7 @@ static int start(hier_call *call) {
         hier_blocks_view(blocks, &view);
         binding.send = binding.recv = blocks->base;
     } else {
-        view.count = bytes_before(call, hier_threads(call));
+        view.count = hier_bytes_before(call, hier_threads(call));
     }
     return hier_start(call, &view, &binding);
 }
@@ -51,42 +43,35 @@ static void put_at_root(hier_call *call, const hier_blocks *blocks) {
         memcpy(hier_block_at(blocks, self), arguments->send, expected);
 }
 
-static void on_root_node(hier_call *call, hier_blocks *blocks) {
-    if (hier_is_root(call)) {
-        *blocks = hier_received_blocks(call->arguments);
-        if (!hier_single_node(call))
-            hier_blocks_join(call, blocks, call->comm->node);
-        call->meeting.own->payload.offer.shared = blocks;
-        intra_post(&call->meeting, HIER_OFFERED);
-    }
-    if (hier_await(call, call->root_thread, HIER_OFFERED))
-        put_at_root(call, intra_offer_of(&call->meeting, call->root_thread)->shared);
+static void offer_blocks(hier_call *call) {
+    hier_blocks *blocks = &call->blocks;
+    *blocks = hier_received_blocks(call->arguments);
+    if (!hier_single_node(call))
+        hier_blocks_join(call, blocks, call->comm->node);
+    call->meeting.own->payload.offer.shared = blocks;
+    intra_post(&call->meeting, HIER_OFFERED);
 }
 
 /* The leader's memory for the node's blocks, which may be its own block itself. */
 static void offer_memory(hier_call *call) {
     intra_offer *mine = &call->meeting.own->payload.offer;
     int threads = hier_threads(call);
-    mine->recv = threads == 1 ? (void *)(uintptr_t)call->arguments->send
-                              : intra_scratch(call->meeting.member, bytes_before(call, threads));
+    mine->recv =
+        threads == 1 ? (void *)(uintptr_t)call->arguments->send : hier_scratch(call, hier_bytes_before(call, threads));
     intra_post(&call->meeting, HIER_PLANNED);
 }
 
-static void elsewhere(hier_call *call) {
+/* On another node. What the threads before offered was seen in the sync. */
+static void put_beside(hier_call *call) {
     size_t own_bytes = call->arguments->own_bytes;
-    if (!hier_sync(call, HIER_OFFERED))
-        return;
-    if (call->comm->thread == 0)
-        offer_memory(call);
-    if (!hier_await(call, 0, HIER_PLANNED) || !own_bytes)
-        return;
-    /* What the threads before offered was seen in the sync. */
     char *blocks = intra_offer_of(&call->meeting, 0)->recv;
+    if (!own_bytes)
+        return;
     if (!blocks)
         call->error =
             core_error(WEFT_ERR_NOMEM, "rank %d: weft_gatherv: no memory for the blocks of a node", call->comm->rank);
     else if (hier_threads(call) > 1)
-        memcpy(blocks + bytes_before(call, call->comm->thread), call->arguments->send, own_bytes);
+        memcpy(blocks + hier_bytes_before(call, call->comm->thread), call->arguments->send, own_bytes);
 }
 
 /* The root's, when all is there: takes messages apart, and notices if a thread of its node had another block than expected. */
@@ -102,28 +87,33 @@ static void receive(hier_call *call, const hier_blocks *blocks) {
     }
 }
 
-int hier_thread_gatherv(weft_comm *comm, const hier_arguments *arguments) {
-    hier_call call;
-    hier_blocks blocks = {.offsets = NULL};
-    hier_begin(&call, comm, arguments);
-    hier_choose_without_counts(&call);
-    hier_network(&call, HIER_NEED_ALL, HIER_READY, start);
-    call.meeting.own->payload.offer.send_size = arguments->own_bytes;
-    if (hier_on_root_node(&call))
-        on_root_node(&call, &blocks);
-    else
-        elsewhere(&call);
-    if (!call.error) {
-        bool host = comm->thread == hier_host_thread(&call);
-        intra_post(&call.meeting, HIER_READY);
-        if (host && hier_single_node(&call))
-            hier_await_all(&call, HIER_READY);
-        if (host || comm->thread == 0)
-            hier_await_network(&call);
-        if (blocks.counts && !call.error) /* the root */
-            receive(&call, &blocks);
+bool hier_thread_gatherv(hier_call *call) {
+    int thread = call->comm->thread;
+    bool host = thread == hier_host_thread(call);
+    HIER_RESUME(call);
+    hier_choose_without_counts(call);
+    hier_network(call, HIER_NEED_ALL, HIER_READY, start);
+    call->meeting.own->payload.offer.send_size = call->arguments->own_bytes;
+    if (hier_on_root_node(call)) {
+        if (host)
+            offer_blocks(call);
+        HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_OFFERED));
+        put_at_root(call, intra_offer_of(&call->meeting, call->root_thread)->shared);
+    } else {
+        HIER_SYNC(call, HIER_OFFERED);
+        if (thread == 0)
+            offer_memory(call);
+        HIER_AWAIT(call, hier_await(call, 0, HIER_PLANNED));
+        put_beside(call);
     }
-    int code = hier_end(&call);
-    hier_blocks_free(&blocks); /* who looked at them has posted since */
-    return code;
+    if (call->error)
+        return true;
+    intra_post(&call->meeting, HIER_READY);
+    if (host && hier_single_node(call))
+        HIER_AWAIT(call, hier_await_all(call, HIER_READY));
+    if (host || thread == 0)
+        HIER_AWAIT(call, hier_await_network(call));
+    if (hier_is_root(call))
+        receive(call, &call->blocks);
+    HIER_OVER;
 }

@@ -33,20 +33,34 @@ static int start_inline(hier_call *call) {
     return start(call, sum);
 }
 
-static void by_inline(hier_call *call) {
+/*
+ * The operands may be of a stand-in for the user's type, which its thread makes (staging.h). Who started the network part uses his to
+ * its end, whether he waits for that himself or not; so all do.
+ */
+static bool stays(const hier_call *call) {
+    return call->arguments->staging;
+}
+
+static bool by_inline(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     bool root = hier_is_root(call);
+    HIER_RESUME(call);
     memcpy(call->meeting.own->payload.bytes, arguments->send, arguments->bytes);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start_inline);
     intra_post(&call->meeting, HIER_READY);
     if (hier_single_node(call)) {
-        if (root && hier_await_all(call, HIER_READY))
+        if (root) {
+            HIER_AWAIT(call, hier_await_all(call, HIER_READY));
             hier_combine(call, true, hier_whole(call), arguments->recv);
-        return;
+        }
+        return true;
     }
     /* Who does not need the sum goes on, but somebody has to drive. */
-    if ((root || call->comm->thread == 0) && hier_await_network(call) && root)
+    if (root || call->comm->thread == 0 || stays(call))
+        HIER_AWAIT(call, hier_await_network(call));
+    if (root)
         memcpy(arguments->recv, call->meeting.release->payload.bytes, arguments->bytes);
+    HIER_OVER;
 }
 
 static int start_from_host(hier_call *call) {
@@ -60,7 +74,7 @@ static void offer(hier_call *call) {
     mine->send = arguments->send;
     mine->recv = NULL;
     if (call->comm->thread == hier_host_thread(call))
-        mine->recv = hier_on_root_node(call) ? arguments->recv : intra_scratch(call->meeting.member, arguments->bytes);
+        mine->recv = hier_on_root_node(call) ? arguments->recv : hier_scratch(call, arguments->bytes);
 }
 
 static void *sum_of_host(hier_call *call) {
@@ -71,56 +85,55 @@ static void *sum_of_host(hier_call *call) {
     return sum;
 }
 
-static void by_slices(hier_call *call) {
+static bool by_slices(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     size_t size = arguments->recv_type->size_bytes;
+    char *sum;
+    intra_slice slice;
+    HIER_RESUME(call);
     offer(call);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start_from_host);
-    if (!hier_sync(call, HIER_OFFERED))
-        return;
-    char *sum = sum_of_host(call);
+    HIER_SYNC(call, HIER_OFFERED);
+    sum = sum_of_host(call);
     if (!sum)
-        return;
-    intra_slice slice = intra_slice_of(arguments->recv_count, size, call->comm->thread, hier_threads(call));
+        return true;
+    slice = intra_slice_of(arguments->recv_count, size, call->comm->thread, hier_threads(call));
     hier_combine(call, false, slice, sum + slice.begin * size);
     if (hier_single_node(call)) {
-        hier_sync(call, HIER_LEFT);
+        HIER_SYNC(call, HIER_LEFT);
     } else {
         intra_post(&call->meeting, HIER_READY);
-        hier_await_network(call);
+        HIER_AWAIT(call, hier_await_network(call));
     }
+    HIER_OVER;
 }
 
-static void by_counter(hier_call *call) {
-    intra_team *team = call->meeting.team;
-    uint64_t use = ++call->meeting.member->counter_uses, threads = (uint64_t)hier_threads(call);
-    int host = hier_host_thread(call);
+static bool by_counter(hier_call *call) {
+    int threads = hier_threads(call), host = hier_host_thread(call);
+    void *sum;
+    HIER_RESUME(call);
     offer(call);
     hier_network(call, host, HIER_READY, start_from_host);
     intra_post(&call->meeting, HIER_OFFERED);
-    hier_counter_add(call, &team->ready, 1);
+    hier_count(call, HIER_COUNTER_READY, 1);
     if (call->comm->thread == host) {
-        hier_counter_await(call, &team->ready, use);
-        void *sum = hier_await_all(call, HIER_OFFERED) ? sum_of_host(call) : NULL;
+        HIER_AWAIT(call, hier_await_count(call, HIER_COUNTER_READY, threads));
+        HIER_AWAIT(call, hier_await_all(call, HIER_OFFERED));
+        sum = sum_of_host(call);
         if (sum)
             hier_combine(call, false, hier_whole(call), sum);
         intra_post(&call->meeting, HIER_READY);
-        hier_counter_add(call, &team->done, threads);
+        hier_count(call, HIER_COUNTER_DONE, 1);
     } else {
-        hier_counter_await(call, &team->done, use);
+        HIER_AWAIT(call, hier_await_count(call, HIER_COUNTER_DONE, 1));
     }
-    if (call->comm->thread == host || call->comm->thread == 0)
-        hier_await_network(call);
+    if (call->comm->thread == host || call->comm->thread == 0 || stays(call))
+        HIER_AWAIT(call, hier_await_network(call));
+    HIER_OVER;
 }
 
-int hier_thread_reduce(weft_comm *comm, const hier_arguments *arguments) {
-    hier_call call;
-    hier_begin(&call, comm, arguments);
-    if (call.choice.thread == HIER_INLINE)
-        by_inline(&call);
-    else if (call.choice.thread == HIER_COUNTER)
-        by_counter(&call);
-    else
-        by_slices(&call);
-    return hier_end(&call);
+bool hier_thread_reduce(hier_call *call) {
+    if (call->choice.thread == HIER_INLINE)
+        return by_inline(call);
+    return call->choice.thread == HIER_COUNTER ? by_counter(call) : by_slices(call);
 }

@@ -81,7 +81,7 @@ static void copy_own(hier_call *call, const blocks *of, const void *node_blocks)
 
 static int start_inline(hier_call *call) {
     size_t whole = call->arguments->bytes / call->arguments->recv_type->size_bytes;
-    size_t *offsets = intra_scratch(call->meeting.member, offsets_bytes(call)); /* of who starts */
+    size_t *offsets = hier_scratch(call, offsets_bytes(call)); /* of who starts */
     unsigned char *sum = call->meeting.release->payload.bytes;
     if (!offsets)
         return no_memory(call);
@@ -89,23 +89,25 @@ static int start_inline(hier_call *call) {
     return start(call, node_offsets(call, offsets), sum, sum);
 }
 
-static void by_inline(hier_call *call) {
+static bool by_inline(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
-    blocks of = blocks_of(call);
     unsigned char *own = call->meeting.own->payload.bytes;
+    blocks of = blocks_of(call);
+    /* In place the block goes to where other elements of the own operand stand: then that in the cell is read. */
+    intra_operands operands = {true, arguments->send == arguments->recv ? own : arguments->send};
+    HIER_RESUME(call);
     memcpy(own, arguments->send, arguments->bytes);
     if (hier_single_node(call)) {
-        /* In place the block goes to where other elements of the own operand stand: then that in the cell is read. */
-        intra_operands operands = {true, arguments->send == arguments->recv ? own : arguments->send};
-        if (hier_sync(call, HIER_READY))
-            hier_combined(call, intra_combine(&call->meeting, operands, arguments->op, arguments->recv_type,
-                                              (intra_slice){of.own_begin, of.own}, arguments->recv));
-        return;
-    }
-    hier_network(call, HIER_NEED_ALL, HIER_READY, start_inline);
-    intra_post(&call->meeting, HIER_READY);
-    if (hier_await_network(call))
+        HIER_SYNC(call, HIER_READY);
+        hier_combined(call, intra_combine(&call->meeting, operands, arguments->op, arguments->recv_type,
+                                          (intra_slice){of.own_begin, of.own}, arguments->recv));
+    } else {
+        hier_network(call, HIER_NEED_ALL, HIER_READY, start_inline);
+        intra_post(&call->meeting, HIER_READY);
+        HIER_AWAIT(call, hier_await_network(call));
         copy_own(call, &of, call->meeting.release->payload.bytes);
+    }
+    HIER_OVER;
 }
 
 /* The leader's memory: the offsets of the nodes' blocks, and for several threads their sum and then the node's blocks of the
@@ -131,7 +133,7 @@ static void offer(hier_call *call, const blocks *of, const memory *parts, bool l
     mine->recv_size = of->own; /* elements, for who has counted others */
     mine->shared = NULL;
     if (call->comm->thread == 0 && !hier_single_node(call) && laid_out)
-        mine->shared = intra_scratch(call->meeting.member, parts->bytes);
+        mine->shared = hier_scratch(call, parts->bytes);
     if (mine->shared)
         node_offsets(call, mine->shared);
 }
@@ -177,51 +179,53 @@ static void combine_blocks(hier_call *call, intra_slice slice) {
     }
 }
 
-static void on_one_node(hier_call *call, const blocks *of, intra_slice slice) {
+/* In place, when nobody reads the own operand any more. */
+static void move_own(const hier_call *call, const blocks *of) {
     const hier_arguments *arguments = call->arguments;
     size_t size = arguments->recv_type->size_bytes;
-    combine_blocks(call, slice);
-    if (hier_sync(call, HIER_LEFT) && arguments->send == arguments->recv && of->own)
+    if (arguments->send == arguments->recv && of->own)
         memmove(arguments->recv, hier_at(arguments->recv, of->own_begin, size), of->own * size);
 }
 
-static void on_several_nodes(hier_call *call, const blocks *of, const memory *parts, intra_slice slice) {
+static char *shared_of(const hier_call *call) {
+    return intra_offer_of(&call->meeting, 0)->shared;
+}
+
+static bool by_slices(hier_call *call) {
     size_t size = call->arguments->recv_type->size_bytes;
-    char *shared = intra_offer_of(&call->meeting, 0)->shared;
     bool alone = hier_threads(call) == 1;
+    blocks of = blocks_of(call);
+    intra_slice slice = intra_slice_of(of.whole, size, call->comm->thread, hier_threads(call));
+    memory parts;
+    bool laid_out = lay_out(call, &of, &parts);
+    HIER_RESUME(call);
+    offer(call, &of, &parts, laid_out);
+    hier_network(call, HIER_NEED_ALL, HIER_READY, start_slices);
+    HIER_SYNC(call, HIER_OFFERED);
+    if (!counts_agree(call))
+        return true;
+    if (hier_single_node(call)) {
+        combine_blocks(call, slice);
+        HIER_SYNC(call, HIER_LEFT);
+        move_own(call, &of);
+        return true;
+    }
+    if (!shared_of(call)) {
+        call->error = no_memory(call);
+        return true;
+    }
     if (!alone)
-        hier_combine(call, false, slice, shared + parts->sum + slice.begin * size);
+        hier_combine(call, false, slice, shared_of(call) + parts.sum + slice.begin * size);
     intra_post(&call->meeting, HIER_READY);
-    if (hier_await_network(call) && !alone)
-        copy_own(call, of, shared + parts->result);
+    HIER_AWAIT(call, hier_await_network(call));
+    if (!alone)
+        copy_own(call, &of, shared_of(call) + parts.result);
     intra_post(&call->meeting, HIER_LEFT);
     if (call->comm->thread == 0)
-        hier_await_all(call, HIER_LEFT);
+        HIER_AWAIT(call, hier_await_all(call, HIER_LEFT));
+    HIER_OVER;
 }
 
-static void by_slices(hier_call *call) {
-    size_t size = call->arguments->recv_type->size_bytes;
-    blocks of = blocks_of(call);
-    memory parts;
-    offer(call, &of, &parts, lay_out(call, &of, &parts));
-    hier_network(call, HIER_NEED_ALL, HIER_READY, start_slices);
-    if (!hier_sync(call, HIER_OFFERED) || !counts_agree(call))
-        return;
-    intra_slice slice = intra_slice_of(of.whole, size, call->comm->thread, hier_threads(call));
-    if (hier_single_node(call))
-        on_one_node(call, &of, slice);
-    else if (intra_offer_of(&call->meeting, 0)->shared)
-        on_several_nodes(call, &of, &parts, slice);
-    else
-        call->error = no_memory(call);
-}
-
-int hier_thread_reduce_scatter(weft_comm *comm, const hier_arguments *arguments) {
-    hier_call call;
-    hier_begin(&call, comm, arguments);
-    if (call.choice.thread == HIER_INLINE)
-        by_inline(&call);
-    else
-        by_slices(&call);
-    return hier_end(&call);
+bool hier_thread_reduce_scatter(hier_call *call) {
+    return call->choice.thread == HIER_INLINE ? by_inline(call) : by_slices(call);
 }

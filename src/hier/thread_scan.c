@@ -62,21 +62,28 @@ static void combine_cells(hier_call *call, int threads) {
                                           arguments->op, arguments->recv_type, hier_whole(call), arguments->recv));
 }
 
-static void by_inline(hier_call *call) {
+/* Are the operands of the threads before this one there? */
+static bool await_first(hier_call *call) {
+    for (int thread = 0; thread < call->comm->thread; thread++)
+        if (!hier_await(call, thread, HIER_READY))
+            return false;
+    return true;
+}
+
+static bool by_inline(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
-    int threads = call->comm->thread + !is_exclusive(call);
+    HIER_RESUME(call);
     memcpy(call->meeting.own->payload.bytes, arguments->send, arguments->bytes);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start_inline);
     intra_post(&call->meeting, HIER_READY);
-    for (int thread = 0; hier_single_node(call) && thread < call->comm->thread; thread++)
-        if (!hier_await(call, thread, HIER_READY))
-            return;
+    if (hier_single_node(call))
+        HIER_AWAIT(call, await_first(call));
     /* Who drives reads the own operand where it is, perhaps in the receive buffer: that is written when it has. The release
      * brings what all threads have posted. */
-    if (!hier_await_network(call))
-        return;
-    combine_cells(call, threads);
+    HIER_AWAIT(call, hier_await_network(call));
+    combine_cells(call, call->comm->thread + !is_exclusive(call));
     put_in_front(call, call->meeting.release->payload.bytes);
+    HIER_OVER;
 }
 
 /*
@@ -112,7 +119,7 @@ static void offer(hier_call *call) {
     mine->recv = arguments->recv;
     mine->shared = NULL;
     if (call->comm->thread == 0 && needs_memory(call))
-        mine->shared = intra_scratch(call->meeting.member, arguments->bytes);
+        mine->shared = hier_scratch(call, arguments->bytes);
 }
 
 static bool has_memory(hier_call *call) {
@@ -135,31 +142,28 @@ static void make_slice(hier_call *call) {
         hier_combined(call, intra_scan(&call->meeting, arguments->op, type, slice));
 }
 
-static void by_slices(hier_call *call) {
+static bool by_slices(hier_call *call) {
+    HIER_RESUME(call);
     offer(call);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start_slices);
-    if (!hier_sync(call, HIER_OFFERED) || !has_memory(call))
-        return;
+    HIER_SYNC(call, HIER_OFFERED);
+    if (!has_memory(call))
+        return true;
     make_slice(call);
     if (hier_single_node(call)) {
-        hier_sync(call, HIER_LEFT);
-        return;
+        HIER_SYNC(call, HIER_LEFT);
+        return true;
     }
     intra_post(&call->meeting, HIER_READY);
-    if (hier_await_network(call))
-        put_in_front(call, before_of(call));
+    HIER_AWAIT(call, hier_await_network(call));
+    put_in_front(call, before_of(call));
     /* The slices are made when the network part begins; what comes from before is the leader's. */
     intra_post(&call->meeting, HIER_LEFT);
     if (call->comm->thread == 0)
-        hier_await_all(call, HIER_LEFT);
+        HIER_AWAIT(call, hier_await_all(call, HIER_LEFT));
+    HIER_OVER;
 }
 
-int hier_thread_scan(weft_comm *comm, const hier_arguments *arguments) {
-    hier_call call;
-    hier_begin(&call, comm, arguments);
-    if (call.choice.thread == HIER_INLINE)
-        by_inline(&call);
-    else
-        by_slices(&call);
-    return hier_end(&call);
+bool hier_thread_scan(hier_call *call) {
+    return call->choice.thread == HIER_INLINE ? by_inline(call) : by_slices(call);
 }

@@ -34,34 +34,33 @@ static void offer(hier_call *call) {
     mine->send = arguments->send;
     mine->recv = arguments->recv;
     if (!hier_on_root_node(call) && hier_threads(call) > 1)
-        mine->recv = intra_scratch(call->meeting.member, arguments->bytes * (size_t)hier_threads(call));
+        mine->recv = hier_scratch(call, arguments->bytes * (size_t)hier_threads(call));
     intra_post(&call->meeting, HIER_READY);
 }
 
-static void take_block(hier_call *call, int host) {
+static void take_block(const hier_call *call, int host) {
     const hier_arguments *arguments = call->arguments;
     const intra_offer *of = intra_offer_of(&call->meeting, host);
     char *block = hier_on_root_node(call) ? hier_at(of->send, (size_t)call->comm->rank, arguments->bytes)
                                           : hier_at(of->recv, (size_t)call->comm->thread, arguments->bytes);
-    if (!call->error && block != arguments->recv)
+    if (block != arguments->recv)
         memcpy(arguments->recv, block, arguments->bytes);
 }
 
-int hier_thread_scatter(weft_comm *comm, const hier_arguments *arguments) {
-    hier_call call;
-    hier_begin(&call, comm, arguments);
-    int host = hier_host_thread(&call);
-    hier_network(&call, host, HIER_READY, start);
-    if (comm->thread == host)
-        offer(&call);
-    if (!hier_on_root_node(&call))
-        hier_await_network(&call);
-    if (hier_await(&call, host, HIER_READY))
-        take_block(&call, host);
-    intra_post(&call.meeting, HIER_LEFT);
-    if (comm->thread == host)
-        hier_await_all(&call, HIER_LEFT);
-    if (comm->thread == host || comm->thread == 0)
-        hier_await_network(&call);
-    return hier_end(&call);
+bool hier_thread_scatter(hier_call *call) {
+    int host = hier_host_thread(call), thread = call->comm->thread;
+    HIER_RESUME(call);
+    hier_network(call, host, HIER_READY, start);
+    if (thread == host)
+        offer(call);
+    if (!hier_on_root_node(call))
+        HIER_AWAIT(call, hier_await_network(call));
+    HIER_AWAIT(call, hier_await(call, host, HIER_READY));
+    take_block(call, host);
+    intra_post(&call->meeting, HIER_LEFT);
+    if (thread == host)
+        HIER_AWAIT(call, hier_await_all(call, HIER_LEFT));
+    if (thread == host || thread == 0)
+        HIER_AWAIT(call, hier_await_network(call));
+    HIER_OVER;
 }

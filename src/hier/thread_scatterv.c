@@ -10,16 +10,8 @@
  * it together (blocks.h).
  */
 #include <core/error.h>
-#include <hier/blocks.h>
+#include <hier/thread.h>
 #include <string.h>
-
-/* The bytes that the threads before `thread` of another node than the root's expect, or all of them. */
-static size_t bytes_before(const hier_call *call, int thread) {
-    size_t bytes = 0;
-    for (int before = 0; before < thread; before++)
-        bytes += intra_offer_of(&call->meeting, before)->recv_size;
-    return bytes;
-}
 
 static int no_memory(const hier_call *call) {
     return core_error(WEFT_ERR_NOMEM, "rank %d: weft_scatterv: no memory for the blocks of a node", call->comm->rank);
@@ -40,7 +32,7 @@ static int start(hier_call *call) {
         hier_blocks_view(blocks, &view);
         binding.send = binding.recv = blocks->base;
     } else {
-        view.count = bytes_before(call, hier_threads(call));
+        view.count = hier_bytes_before(call, hier_threads(call));
         if (view.count && !host->recv)
             return no_memory(call);
     }
@@ -48,7 +40,8 @@ static int start(hier_call *call) {
 }
 
 /* The threads of the node need not wait for what the root does for the others. */
-static void offer(hier_call *call, hier_blocks *blocks) {
+static void offer(hier_call *call) {
+    hier_blocks *blocks = &call->blocks;
     *blocks = hier_sent_blocks(call->arguments);
     call->meeting.own->payload.offer.shared = blocks;
     if (!hier_single_node(call))
@@ -59,57 +52,56 @@ static void offer(hier_call *call, hier_blocks *blocks) {
     intra_post(&call->meeting, HIER_READY);
 }
 
-static void on_root_node(hier_call *call, hier_blocks *blocks) {
+static void take_from_root(hier_call *call, const hier_blocks *from) {
     const hier_arguments *arguments = call->arguments;
-    size_t self = (size_t)call->comm->rank, root = (size_t)arguments->root;
-    if (hier_is_root(call))
-        offer(call, blocks);
-    if (!hier_await(call, call->root_thread, HIER_OFFERED))
-        return;
-    const hier_blocks *from = intra_offer_of(&call->meeting, call->root_thread)->shared;
-    size_t bytes = hier_block_bytes(from, self);
+    size_t self = (size_t)call->comm->rank, root = (size_t)arguments->root, bytes = hier_block_bytes(from, self);
     if (hier_same_bytes(call, root, bytes, self, arguments->own_bytes) && bytes &&
         hier_block_at(from, self) != arguments->recv)
         memcpy(arguments->recv, hier_block_at(from, self), bytes);
 }
 
-static void elsewhere(hier_call *call) {
-    const hier_arguments *arguments = call->arguments;
-    intra_offer *mine = &call->meeting.own->payload.offer;
+/* The leader's memory for the node's blocks, which may be where its own goes. */
+static void offer_memory(hier_call *call) {
     int threads = hier_threads(call);
-    mine->recv_size = arguments->own_bytes;
-    if (!hier_sync(call, HIER_OFFERED))
-        return;
-    if (call->comm->thread == 0) {
-        mine->recv = threads == 1 ? arguments->recv : intra_scratch(call->meeting.member, bytes_before(call, threads));
-        intra_post(&call->meeting, HIER_READY);
-    }
-    /* The message begins when the leader's memory is there, so where that is can be read when it has come. */
-    if (hier_await_network(call) && threads > 1 && arguments->own_bytes)
+    call->meeting.own->payload.offer.recv =
+        threads == 1 ? call->arguments->recv : hier_scratch(call, hier_bytes_before(call, threads));
+    intra_post(&call->meeting, HIER_READY);
+}
+
+/* The message begins when the leader's memory is there, so where that is can be read when it has come. */
+static void take_from_leader(const hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    if (hier_threads(call) > 1 && arguments->own_bytes)
         memcpy(arguments->recv,
-               (char *)intra_offer_of(&call->meeting, 0)->recv + bytes_before(call, call->comm->thread),
+               (char *)intra_offer_of(&call->meeting, 0)->recv + hier_bytes_before(call, call->comm->thread),
                arguments->own_bytes);
 }
 
-int hier_thread_scatterv(weft_comm *comm, const hier_arguments *arguments) {
-    hier_call call;
-    hier_blocks blocks = {.offsets = NULL};
-    hier_begin(&call, comm, arguments);
-    hier_choose_without_counts(&call);
-    hier_network(&call, hier_host_thread(&call), HIER_READY, start);
-    if (hier_on_root_node(&call))
-        on_root_node(&call, &blocks);
-    else
-        elsewhere(&call);
-    if (!call.error) {
-        bool host = comm->thread == hier_host_thread(&call);
-        intra_post(&call.meeting, HIER_LEFT);
+bool hier_thread_scatterv(hier_call *call) {
+    int thread = call->comm->thread;
+    bool host = thread == hier_host_thread(call);
+    HIER_RESUME(call);
+    hier_choose_without_counts(call);
+    hier_network(call, hier_host_thread(call), HIER_READY, start);
+    if (hier_on_root_node(call)) {
         if (host)
-            hier_await_all(&call, HIER_LEFT);
-        if (host || comm->thread == 0)
-            hier_await_network(&call);
+            offer(call);
+        HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_OFFERED));
+        take_from_root(call, intra_offer_of(&call->meeting, call->root_thread)->shared);
+    } else {
+        call->meeting.own->payload.offer.send_size = call->arguments->own_bytes;
+        HIER_SYNC(call, HIER_OFFERED);
+        if (thread == 0)
+            offer_memory(call);
+        HIER_AWAIT(call, hier_await_network(call));
+        take_from_leader(call);
     }
-    int code = hier_end(&call);
-    hier_blocks_free(&blocks); /* all have left */
-    return code;
+    if (call->error)
+        return true;
+    intra_post(&call->meeting, HIER_LEFT);
+    if (host)
+        HIER_AWAIT(call, hier_await_all(call, HIER_LEFT));
+    if (host || thread == 0)
+        HIER_AWAIT(call, hier_await_network(call));
+    HIER_OVER;
 }

@@ -45,12 +45,11 @@ static int make_process_comm(hier_world *world, int rank, int size) {
     world->node_offsets = malloc(((size_t)size + 1) * sizeof(size_t));
     world->process_comm = hier_comm_take();
     world->carrier.failed = calloc((size_t)size, sizeof(*world->carrier.failed));
-    world->channel.seen_failed = -1;
     if (!world->node_offsets || !world->process_comm || !world->carrier.failed)
         return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a communicator of %d processes", rank, size);
     for (int node = 0; node <= size; node++)
         world->node_offsets[node] = (size_t)node;
-    world->layout = (hier_layout){.nodes = size, .offsets = world->node_offsets};
+    world->layout = hier_layout_of(size, world->node_offsets);
     weft_comm *comm = world->process_comm;
     comm->world = world;
     comm->layout = &world->layout;
@@ -102,12 +101,11 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
     made->init_thread = pthread_self();
     made->contexts[0] = 1; /* the process communicator's */
     made->contexts[HIER_OWN_CONTEXT / 64] |= (uint64_t)1 << HIER_OWN_CONTEXT % 64;
-    made->channel.world = made;
+    hier_channel_init(&made->channel, made, 1, config->thread_level != WEFT_THREAD_FUNNELED);
     made->channel.transport = transport;
-    made->channel.each = 1;
-    made->channel.locks = config->thread_level != WEFT_THREAD_FUNNELED;
     hier_channel_open(&made->channel, 0, &made->mailbox, 1);
     pthread_mutex_init(&made->contexts_lock, NULL);
+    hier_roster_init(&made->roster);
     bool crowded = false;
     int code = hier_selector_init(&made->selector, config->algorithm);
     if (!code)
@@ -192,6 +190,7 @@ void hier_world_destroy(hier_world *world) {
     }
     hier_ledgers_free(world);
     pthread_mutex_destroy(&world->contexts_lock);
+    hier_roster_destroy(&world->roster);
     free(world->node_offsets);
     free(world->carrier.failed);
     free(world);

@@ -9,6 +9,7 @@
 #include <core/config.h>
 #include <core/topology.h>
 #include <core/wait.h>
+#include <hier/activity.h>
 #include <hier/carrier.h>
 #include <hier/layout.h>
 #include <hier/select.h>
@@ -58,6 +59,8 @@ typedef struct hier_world {
                       64];         /* a bit each: in use here; under the process communicator's rule of one thread */
     pthread_mutex_t contexts_lock; /* since weft_team_free may come from another thread */
     _Atomic int teams;             /* that stand */
+    hier_roster roster;            /* of its threads */
+    struct hier_watch *watch;      /* NULL: nobody asks for it */
     bool progresses;               /* there is a progress thread … */
     pthread_t progress_thread;     /* … this one … */
     _Atomic bool progress_over;    /* … that is to end */

@@ -1,19 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <intra/meeting.h>
 
-void intra_await_slot(intra_member *member, uint64_t sequence) {
-    intra_team *team = member->team;
-    uint64_t last_use = sequence - team->slots, all = UINT64_MAX;
+bool intra_look_at_users(const intra_meeting *meeting) {
+    const intra_team *team = meeting->team;
+    uint64_t all = meeting->member->completed;
     for (int thread = 0; thread < team->threads; thread++) {
-        if (thread == member->thread)
+        if (thread == meeting->member->thread)
             continue;
-        core_flag *flag = &team->completed[thread].flag;
-        core_flag_wait(flag, last_use, &team->waiting);
         /* Acquire: pairs with intra_end. Often it is far ahead, and saves the next collectives from looking. */
-        uint64_t completed = atomic_load_explicit(&flag->value, memory_order_acquire);
+        uint64_t completed = atomic_load_explicit(&team->completed[thread].flag.value, memory_order_acquire);
         all = completed < all ? completed : all;
     }
-    member->known = all == UINT64_MAX ? sequence - 1 : all;
+    meeting->member->known = all;
+    return all >= meeting->sequence - team->slots;
+}
+
+void intra_end_overlapping(const intra_meeting *meeting) {
+    intra_member *member = meeting->member;
+    uint64_t mask = meeting->team->slots - 1;
+    member->over[meeting->sequence & mask] = true;
+    member->ahead++;
+    if (meeting->sequence != member->completed + 1)
+        return;
+    while (member->ahead && member->over[(member->completed + 1) & mask]) {
+        member->over[++member->completed & mask] = false;
+        member->ahead--;
+    }
+    core_flag_publish(&meeting->team->completed[member->thread].flag, member->completed, &meeting->team->waiting);
 }
 
 /* A wait that is not over at once looks so often for the flag alone, then also at what the others are doing. */
@@ -49,7 +62,8 @@ static int find_mismatch(const watch *by) {
     if (by->whom == INTRA_ALL_BY_LEADER && passed_by(meeting, 0, &meeting->release->flag, by->value))
         return 0;
     for (int thread = 0; thread < meeting->team->threads; thread++)
-        if (thread != meeting->member->thread && (notes_differ(meeting, thread) || intra_is_retired(meeting, thread)))
+        if (thread != meeting->member->thread &&
+            (notes_differ(meeting, thread) || intra_is_retired(meeting->team, thread)))
             return thread;
     return -1;
 }
@@ -67,7 +81,19 @@ static enum core_idle watch_and_drive(void *argument, bool tired) {
     return meeting->mismatch >= 0 ? CORE_IDLE_GIVE_UP : result;
 }
 
+/* One look of a meeting that does not wait. */
+static bool look(watch *by, core_flag *flag) {
+    by->looks = by->meeting->looks++;
+    by->meeting->awaited = flag;
+    by->meeting->value = by->value;
+    by->meeting->mismatch = -1;
+    (void)watch_and_drive(by, false);
+    return by->meeting->mismatch < 0 && core_flag_reached(flag, by->value);
+}
+
 bool intra_await_slow(intra_meeting *meeting, core_flag *flag, uint64_t value, int whom) {
     watch by = {.meeting = meeting, .value = value, .whom = whom};
+    if (!meeting->waits)
+        return look(&by, flag);
     return core_flag_wait_slow(flag, value, &meeting->team->waiting, watch_and_drive, &by);
 }

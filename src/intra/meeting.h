@@ -3,11 +3,12 @@
  * A meeting: one thread's part in one collective of its team. The primitives that every thread-level algorithm is made
  * of.
  *
- *     begin → put a payload or an offer into the own cell → post a phase → await others' phases → read their cells →
- * end
+ *     take → occupy → put a payload or an offer into the own cell → post a phase → await others' phases → read their cells →
+ *     end
  *
  * intra_post releases, intra_await acquires: what a thread wrote (its cell, and its user's buffers) before it posted a
- * phase is seen by whoever awaited that phase.
+ * phase is seen by whoever awaited that phase. A meeting of a nonblocking collective does not wait: its await functions say
+ * whether it is so.
  */
 #ifndef INTRA_MEETING_H
 #define INTRA_MEETING_H
@@ -22,7 +23,12 @@ typedef struct intra_meeting {
     intra_cell *own;
     uint64_t sequence;
     uint32_t note;            /* what this thread takes the meeting for; its cell carries it */
-    int mismatch;             /* the thread that a wait gave up on, since it is in another call */
+    bool waits;               /* where something is not there yet; else the await functions say false */
+    unsigned hot;             /* looks at a flag alone, first of all */
+    unsigned looks;           /* at flags that were not there, without waiting */
+    core_flag *awaited;       /* that was not there at the last look, without waiting … */
+    uint64_t value;           /* … at this value */
+    int mismatch;             /* the thread that a wait gave up on, since it is in another call; -1: none */
     core_idle_function *idle; /* what a waiting thread drives, or NULL */
     void *idle_argument;
 } intra_meeting;
@@ -30,25 +36,62 @@ typedef struct intra_meeting {
 /** Up to this many threads look at each other's flags; more go by way of thread 0. */
 #define INTRA_FLAT_THREADS 8
 
-/** Waits until the slot's last users have all completed. */
-void intra_await_slot(intra_member *member, uint64_t sequence);
+/** From now on it waits, or does not. */
+static inline void intra_let_wait(intra_meeting *meeting, bool waits) {
+    meeting->waits = waits;
+    meeting->hot = waits ? meeting->team->waiting.hot : 0;
+}
 
-/** The thread's next collective, which `note` tells from others. May wait for threads that are a whole ring behind. */
-static inline void intra_begin(intra_meeting *meeting, intra_member *member, uint32_t note) {
+/**
+ * Takes the thread's next collective, which `note` tells from others; `waits`: it is one to block in. Nothing of it may be used
+ * before intra_is_free() says so and intra_occupy() was called.
+ */
+static inline void intra_take(intra_meeting *meeting, intra_member *member, uint32_t note, bool waits) {
     intra_team *team = member->team;
-    uint64_t sequence = ++member->sequence;
-    if (sequence > team->slots && member->known < sequence - team->slots)
-        intra_await_slot(member, sequence);
-    intra_cell *slot = member->slot, *own = slot + 1 + member->thread;
+    intra_cell *slot = member->slot;
+    /* Published by this thread's first post of this collective: see intra_have_met. */
+    if (member->completed != member->sequence)
+        atomic_store_explicit(&team->overlaps, true, memory_order_relaxed);
+    member->slot = intra_slot_after(team, slot);
     meeting->member = member;
     meeting->team = team;
     meeting->release = slot;
     meeting->cells = slot + 1;
-    meeting->own = own;
-    meeting->sequence = sequence;
-    own->flag.note = meeting->note = note;
+    meeting->own = slot + 1 + member->thread;
+    meeting->sequence = ++member->sequence;
+    meeting->note = note;
+    intra_let_wait(meeting, waits);
+    meeting->looks = 1; /* at the first one nobody asks why */
+    meeting->awaited = NULL;
+    meeting->mismatch = -1;
     meeting->idle = NULL;
     meeting->idle_argument = NULL;
+}
+
+/** The slow part of intra_is_free. */
+bool intra_look_at_users(const intra_meeting *meeting);
+
+/** Have all threads completed the collective that used the slot before? Acquire: pairs with intra_end. */
+static inline bool intra_is_free(const intra_meeting *meeting) {
+    uint64_t slots = meeting->team->slots;
+    return meeting->sequence <= slots || meeting->member->known >= meeting->sequence - slots ||
+           intra_look_at_users(meeting);
+}
+
+static inline void intra_occupy(const intra_meeting *meeting) {
+    meeting->own->flag.note = meeting->note;
+}
+
+/** The slot's counter `which`, 0 or 1. */
+static inline core_flag *intra_counter(const intra_meeting *meeting, int which) {
+    const intra_team *team = meeting->team;
+    return &team->counters[2 * (meeting->sequence & (team->slots - 1)) + (uint64_t)which].flag;
+}
+
+/** What a counter shows when it was raised by `count`, a few times the threads at most, in this collective. */
+static inline uint64_t intra_count(const intra_meeting *meeting, int count) {
+    return (meeting->sequence << 20) +
+           (uint64_t)count; /* the low half is not the same in the slot's next collective: core/wait.c */
 }
 
 static inline uint64_t intra_value(const intra_meeting *meeting, unsigned phase) {
@@ -63,10 +106,11 @@ bool intra_await_slow(intra_meeting *meeting, core_flag *flag, uint64_t value, i
 
 /**
  * Waits for any flag, driving meeting->idle meanwhile. False: the wait was given up, because a thread that it depends on
- * (`whom`) is in another call, as its note tells; meeting->mismatch is that thread.
+ * (`whom`) is in another call, as its note tells, and meeting->mismatch is that thread; or the meeting does not wait, which
+ * leaves it -1.
  */
 static inline bool intra_await_flag(intra_meeting *meeting, core_flag *flag, uint64_t value, int whom) {
-    return core_flag_wait_hot(flag, value, &meeting->team->waiting) || intra_await_slow(meeting, flag, value, whom);
+    return core_flag_wait_hot(flag, value, meeting->hot) || intra_await_slow(meeting, flag, value, whom);
 }
 
 /** Tells the others that this thread has come to `phase`. Release: pairs with intra_await. */
@@ -83,22 +127,29 @@ static inline bool intra_await(intra_meeting *meeting, int thread, unsigned phas
     return intra_await_flag(meeting, &meeting->cells[thread].flag, intra_value(meeting, phase), thread);
 }
 
+/**
+ * Every thread is seen to be in the meeting. As long as nobody begins one before he has completed the last, all have completed
+ * those before: whoever has not has set `overlaps` before what was seen of him.
+ */
+static inline bool intra_have_met(const intra_meeting *meeting) {
+    if (!atomic_load_explicit(&meeting->team->overlaps, memory_order_relaxed))
+        meeting->member->known = meeting->sequence - 1;
+    return true;
+}
+
 /** Waits until every other thread has posted `phase`; false as in intra_await_flag. */
 static inline bool intra_await_all(intra_meeting *meeting, unsigned phase) {
     for (int thread = 0; thread < meeting->team->threads; thread++)
         if (thread != meeting->member->thread && !intra_await(meeting, thread, phase))
             return false;
-    /* Collectives block: whoever is in this one has completed those before. */
-    meeting->member->known = meeting->sequence - 1;
-    return true;
+    return intra_have_met(meeting);
 }
 
 /**
- * Posts `phase`, and returns when every thread has; false as in intra_await_flag. Large teams use the release cell: one such
- * sync of a phase a meeting.
+ * Waits until every thread has posted `phase`, this one too; false as in intra_await_flag. Large teams use the release cell: one
+ * such meeting of a phase.
  */
-static inline bool intra_sync(intra_meeting *meeting, unsigned phase) {
-    intra_post(meeting, phase);
+static inline bool intra_await_sync(intra_meeting *meeting, unsigned phase) {
     if (meeting->team->threads <= INTRA_FLAT_THREADS)
         return intra_await_all(meeting, phase);
     core_flag *release = &meeting->release->flag;
@@ -106,8 +157,7 @@ static inline bool intra_sync(intra_meeting *meeting, unsigned phase) {
     if (meeting->member->thread != 0) {
         if (!intra_await_flag(meeting, release, value, INTRA_ALL_BY_LEADER))
             return false;
-        meeting->member->known = meeting->sequence - 1;
-        return true;
+        return intra_have_met(meeting);
     }
     if (!intra_await_all(meeting, phase))
         return false;
@@ -115,28 +165,30 @@ static inline bool intra_sync(intra_meeting *meeting, unsigned phase) {
     return true;
 }
 
-/** The thread's part is over: it reads nothing of the slot any more. Release: pairs with intra_await_slot. */
+/** The slow part of intra_end. */
+void intra_end_overlapping(const intra_meeting *meeting);
+
+/** The thread's part is over: it reads nothing of the slot any more. Release: pairs with intra_is_free. */
 static inline void intra_end(const intra_meeting *meeting) {
-    intra_team *team = meeting->team;
-    intra_cell *next = meeting->release + 1 + team->threads;
-    if (next == team->cells_end)
-        next = team->cells;
-    meeting->member->slot = next;
+    intra_member *member = meeting->member;
     /* Nobody looks at the next own cell now: get its line before it is written. */
-    __builtin_prefetch(next + 1 + meeting->member->thread, 1);
-    core_flag_publish(&meeting->team->completed[meeting->member->thread].flag, meeting->sequence,
-                      &meeting->team->waiting);
+    __builtin_prefetch(member->slot + 1 + member->thread, 1);
+    if (meeting->sequence != member->completed + 1 || member->ahead) {
+        intra_end_overlapping(meeting);
+        return;
+    }
+    member->completed = meeting->sequence;
+    core_flag_publish(&meeting->team->completed[member->thread].flag, meeting->sequence, &meeting->team->waiting);
 }
 
 /** The thread, which is in no collective, comes to none any more: who waits for it, or will, does so in vain. */
-static inline void intra_retire(intra_meeting *meeting) {
-    meeting->member->retired = true;
-    /* Release: pairs with intra_is_retired, intra_await_slot and who looks for what it has completed. */
-    core_flag_publish(&meeting->team->completed[meeting->member->thread].flag, UINT64_MAX, &meeting->team->waiting);
+static inline void intra_retire(intra_team *team, int thread) {
+    /* Release: pairs with intra_is_retired, intra_is_free and who looks for what it has completed. */
+    core_flag_publish(&team->completed[thread].flag, UINT64_MAX, &team->waiting);
 }
 
-static inline bool intra_is_retired(const intra_meeting *meeting, int thread) {
-    return core_flag_reached(&meeting->team->completed[thread].flag, UINT64_MAX); /* acquire: pairs with intra_retire */
+static inline bool intra_is_retired(const intra_team *team, int thread) {
+    return core_flag_reached(&team->completed[thread].flag, UINT64_MAX); /* acquire: pairs with intra_retire */
 }
 
 static inline const intra_offer *intra_offer_of(const intra_meeting *meeting, int thread) {

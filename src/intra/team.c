@@ -11,25 +11,35 @@ static void *zeroed(size_t count, size_t bytes) {
     return memory;
 }
 
+static bool make_members(intra_team *team) {
+    team->members = zeroed((size_t)team->threads, sizeof(intra_member));
+    for (int thread = 0; team->members && thread < team->threads; thread++) {
+        intra_member *member = &team->members[thread];
+        member->team = team;
+        member->thread = thread;
+        member->slot = intra_slot_after(team, team->cells); /* that of sequence 1 */
+        member->over = calloc(team->slots, sizeof(*member->over));
+        if (!member->over)
+            return false;
+    }
+    return team->members;
+}
+
 int intra_team_create(int threads, int slots, core_waiting waiting, intra_team **team) {
-    intra_team *made = zeroed(1, sizeof(*made));
+    intra_team *made = calloc(1, sizeof(*made));
     if (!made)
         return core_error(WEFT_ERR_NOMEM, "no memory for a team of %d threads", threads);
     made->threads = threads;
     made->slots = (uint64_t)slots;
     made->waiting = waiting;
     made->cells = zeroed((size_t)slots * (1 + (size_t)threads), sizeof(intra_cell));
+    made->counters = zeroed(2 * (size_t)slots, sizeof(intra_line));
     made->completed = zeroed((size_t)threads, sizeof(intra_line));
-    made->members = zeroed((size_t)threads, sizeof(intra_member));
-    if (!made->cells || !made->completed || !made->members) {
+    if (made->cells)
+        made->cells_end = made->cells + (size_t)slots * (1 + (size_t)threads);
+    if (!made->cells || !made->counters || !made->completed || !make_members(made)) {
         intra_team_free(made);
         return core_error(WEFT_ERR_NOMEM, "no memory for a team of %d threads with %d slots", threads, slots);
-    }
-    made->cells_end = made->cells + (size_t)slots * (1 + (size_t)threads);
-    for (int thread = 0; thread < threads; thread++) {
-        made->members[thread].team = made;
-        made->members[thread].thread = thread;
-        made->members[thread].slot = made->cells + (1 + (size_t)threads); /* that of sequence 1 */
     }
     *team = made;
     return WEFT_SUCCESS;
@@ -38,24 +48,27 @@ int intra_team_create(int threads, int slots, core_waiting waiting, intra_team *
 void intra_team_free(intra_team *team) {
     if (!team)
         return;
-    for (int thread = 0; team->members && thread < team->threads; thread++)
-        free(team->members[thread].scratch);
+    for (int thread = 0; team->members && thread < team->threads; thread++) {
+        free(team->members[thread].scratch.memory);
+        free(team->members[thread].over);
+    }
     free(team->cells);
     free(team->completed);
+    free(team->counters);
     free(team->members);
     free(team);
 }
 
-void *intra_scratch(intra_member *member, size_t bytes) {
-    if (bytes <= member->scratch_bytes && member->scratch)
-        return member->scratch;
+void *intra_scratch_take(intra_scratch *scratch, size_t bytes) {
+    if (bytes <= scratch->bytes && scratch->memory)
+        return scratch->memory;
     size_t room = (bytes + 4095) / 4096 * 4096;
     if (room < bytes)
         return NULL;
     if (!room)
         room = 4096;
-    free(member->scratch);
-    member->scratch = aligned_alloc(4096, room);
-    member->scratch_bytes = member->scratch ? room : 0;
-    return member->scratch;
+    free(scratch->memory);
+    scratch->memory = aligned_alloc(4096, room);
+    scratch->bytes = scratch->memory ? room : 0;
+    return scratch->memory;
 }

@@ -11,7 +11,8 @@
  *
  * A flag holds sequence × INTRA_PHASES + phase and only grows, so nothing is ever reset. A thread writes its own cells
  * only; the release cell is written by whoever finishes the collective's part between processes. A slot is used again
- * when every thread has completed the collective that used it before: `completed` tells (see intra_begin in meeting.h).
+ * when every thread has completed the collective that used it before, and all before that: `completed` tells (see
+ * intra_is_free in meeting.h). So a thread may be in as many collectives at once as there are slots.
  */
 #ifndef INTRA_TEAM_H
 #define INTRA_TEAM_H
@@ -54,19 +55,27 @@ typedef struct intra_line {
     alignas(INTRA_LINE) core_flag flag;
 } intra_line;
 
+/** Memory for one collective after the other, grown on demand. */
+typedef struct intra_scratch {
+    void *memory;
+    size_t bytes;
+} intra_scratch;
+
 /** What a thread knows; written and read by that thread only. Kept by the team so that a thread may leave and come
  * back. */
 typedef struct intra_member {
     alignas(INTRA_LINE) struct intra_team *team;
     int thread;
-    uint64_t sequence;     /* of the last collective begun */
-    bool retired;          /* it comes to no collective any more: intra_retire */
-    uint64_t chain;        /* a hash of all begun so far, hier's (hier/ledger.h) */
+    uint64_t sequence;     /* of the last collective taken */
+    bool retired;          /* it takes no collective any more, but may have some under way: hier's (hier_retire) */
+    uint64_t chain;        /* a hash of all taken so far, hier's (hier/ledger.h) */
     intra_cell *slot;      /* of the next one */
     uint64_t known;        /* every thread has completed the collectives up to this one */
-    uint64_t counter_uses; /* of the team's two counters; equal in all threads between collectives */
-    void *scratch;         /* memory for one collective, grown on demand */
-    size_t scratch_bytes;
+    uint64_t completed;    /* this one has completed all up to this one … */
+    uint64_t ahead;        /* … and so many of those after it … */
+    uint64_t rings;        /* how many collectives have got rings of their own */
+    bool *over;            /* … these, by slot */
+    intra_scratch scratch; /* of blocking collectives */
 } intra_member;
 
 typedef struct intra_team {
@@ -74,17 +83,24 @@ typedef struct intra_team {
     uint64_t slots; /* a power of two */
     core_waiting waiting;
     intra_cell *cells_end;
-    intra_cell *cells;      /* slots × (1 + threads): the release cell first */
-    intra_line *completed;  /* by thread: the last collective that it completed; it writes, all read */
-    intra_member *members;  /* by thread */
-    intra_line ready, done; /* the two counters of the `counter` algorithms; all write */
+    intra_cell *cells;     /* slots × (1 + threads): the release cell first */
+    intra_line *completed; /* by thread: the last collective that it completed; it writes, all read */
+    intra_member *members; /* by thread */
+    intra_line *counters;  /* two a slot, of the `counter` algorithms; all write */
+    _Atomic bool overlaps; /* some thread has begun a collective before it had completed the one before */
 } intra_team;
 
-/** Slots: a power of two ≥ 2. Errors: WEFT_ERR_NOMEM. The caller frees with intra_team_free(). */
+/** The slot behind one in the ring. */
+static inline intra_cell *intra_slot_after(const intra_team *team, intra_cell *slot) {
+    intra_cell *next = slot + 1 + team->threads;
+    return next == team->cells_end ? team->cells : next;
+}
+
+/** Slots: a power of two. Errors: WEFT_ERR_NOMEM. The caller frees with intra_team_free(). */
 int intra_team_create(int threads, int slots, core_waiting waiting, intra_team **team);
 void intra_team_free(intra_team *team);
 
-/** Memory of at least `bytes` bytes that is the member's until its next call; 64-byte aligned. NULL: none to be had. */
-void *intra_scratch(intra_member *member, size_t bytes);
+/** At least `bytes` bytes that are the caller's until the next call; 64-byte aligned. NULL: none to be had. */
+void *intra_scratch_take(intra_scratch *scratch, size_t bytes);
 
 #endif

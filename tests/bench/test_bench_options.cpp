@@ -109,19 +109,14 @@ TEST(CommandLine, OverlapIsNonblockingUnlessPersistent) {
     EXPECT_EQ(parse({"bcast", "--level=process", "--overlap", "--tests", "0"}, false, &options), -1);
 }
 
-TEST(CommandLine, ThreadsHaveSomeCollectivesAndBlockThen) {
+TEST(CommandLine, BothLevelsHaveAllCollectivesInAllForms) {
     bench_options options;
-    std::string of_threads;
-    for (int operation = 0; operation < BENCH_COLLECTIVES; operation++) {
-        std::string name = bench_operation_name(static_cast<bench_operation>(operation));
-        EXPECT_EQ(parse({name, "--level", "process"}, false, &options), 0) << name;
-        EXPECT_EQ(options.operation, operation);
-        if (parse({name}, false, &options) == 0)
-            of_threads += name + " ";
-    }
-    EXPECT_EQ(of_threads, "barrier bcast scatter gather allgather alltoall alltoallv reduce allreduce ");
-    for (const char *option : {"--nonblocking", "--persistent", "--overlap"})
-        EXPECT_EQ(parse({"bcast", option}, false, &options), -1) << option;
+    for (int i = 0; i < BENCH_COLLECTIVES; i++)
+        for (const char *level : {"thread", "process"})
+            for (const char *form : {"--blocking", "--nonblocking", "--persistent"}) {
+                std::string name = bench_operation_name((enum bench_operation)i);
+                EXPECT_EQ(parse({name, "--level", level, form}, false, &options), 0) << name << level << form;
+            }
 }
 
 TEST(CommandLine, MessagesHavePairsOnBothLevels) {

@@ -182,7 +182,11 @@ TEST_F(Config, OptionsWinOverDefaults) {
     options.thread_level = WEFT_THREAD_FUNNELED;
     options.wait_policy = WEFT_WAIT_BLOCK;
     options.algorithm = "bcast=MST/flags";
+    options.hang_timeout = 60;
+    options.hang_report = "/tmp/where";
     ASSERT_EQ(load(&options), WEFT_SUCCESS);
+    EXPECT_EQ(config.hang_timeout, 60);
+    EXPECT_STREQ(config.hang_report, "/tmp/where");
     EXPECT_EQ(config.thread_level, WEFT_THREAD_FUNNELED);
     EXPECT_EQ(config.wait_policy, WEFT_WAIT_BLOCK);
     EXPECT_STREQ(config.algorithm, "bcast=MST/flags");
@@ -217,6 +221,11 @@ TEST_F(Config, OptionsOutOfRange) {
     EXPECT_EQ(load(&options), WEFT_ERR_ARG);
     EXPECT_TRUE(error_has("WEFT_THREAD_LEVEL is 4; expected one of: funneled, serialized, multiple"))
         << weft_last_error();
+    options = {};
+    options.hang_timeout = -1;
+    EXPECT_EQ(load(&options), WEFT_ERR_ARG);
+    EXPECT_TRUE(error_has("WEFT_HANG_TIMEOUT is -1; expected 0 to 1000000")) << weft_last_error();
+
     options = {};
     options.wait_policy = static_cast<weft_wait_policy>(5);
     EXPECT_EQ(load(&options), WEFT_ERR_ARG);

@@ -135,6 +135,61 @@ inline void mismatch_persistent(weft_comm *comm, bool odd) {
     expect_messages(comm);
 }
 
+// The same, started only.
+struct one_start {
+    const char *name;
+    int (*run)(weft_comm *, const int *send, int *recv, weft_request **request);
+};
+
+using where = weft_request **;
+inline const one_start started[] = {
+    {"barrier", [](weft_comm *c, const int *, int *, where r) { return weft_ibarrier(c, r); }},
+    {"bcast", [](weft_comm *c, const int *, int *b, where r) { return weft_ibcast(b, 2, WEFT_INT, 0, c, r); }},
+    {"bcast root 1", [](weft_comm *c, const int *, int *b, where r) { return weft_ibcast(b, 2, WEFT_INT, 1, c, r); }},
+    {"bcast long", [](weft_comm *c, const int *, int *b, where r) { return weft_ibcast(b, many, WEFT_INT, 0, c, r); }},
+    {"reduce",
+     [](weft_comm *c, const int *a, int *b, where r) { return weft_ireduce(a, b, 2, WEFT_INT, WEFT_SUM, 0, c, r); }},
+    {"reduce long",
+     [](weft_comm *c, const int *a, int *b, where r) { return weft_ireduce(a, b, many, WEFT_INT, WEFT_SUM, 0, c, r); }},
+    {"allreduce",
+     [](weft_comm *c, const int *a, int *b, where r) { return weft_iallreduce(a, b, 2, WEFT_INT, WEFT_SUM, c, r); }},
+    {"allreduce long",
+     [](weft_comm *c, const int *a, int *b, where r) { return weft_iallreduce(a, b, many, WEFT_INT, WEFT_MAX, c, r); }},
+    {"gather",
+     [](weft_comm *c, const int *a, int *b, where r) { return weft_igather(a, 2, WEFT_INT, b, 2, WEFT_INT, 0, c, r); }},
+    {"scatter", [](weft_comm *c, const int *a, int *b,
+                   where r) { return weft_iscatter(a, 2, WEFT_INT, b, 2, WEFT_INT, 1, c, r); }},
+    {"allgather",
+     [](weft_comm *c, const int *a, int *b, where r) { return weft_iallgather(a, 2, WEFT_INT, b, 2, WEFT_INT, c, r); }},
+    {"alltoall",
+     [](weft_comm *c, const int *a, int *b, where r) { return weft_ialltoall(a, 2, WEFT_INT, b, 2, WEFT_INT, c, r); }},
+    {"scan", [](weft_comm *c, const int *a, int *b, where r) { return weft_iscan(a, b, 2, WEFT_INT, WEFT_SUM, c, r); }},
+};
+
+// Three under way, the one in the middle of which is `mine`, and a barrier: ranks of even number wait, the others test. The barrier
+// fails, and so do all after it.
+inline void expect_started(weft_comm *comm, const one_start &mine) {
+    std::vector<int> both(8 * many, 1);
+    int one = 1, sums[2];
+    weft_request *requests[4];
+    EXPECT_OK(weft_iallreduce(&one, &sums[0], 1, WEFT_INT, WEFT_SUM, comm, &requests[0]));
+    EXPECT_OK(mine.run(comm, both.data(), both.data() + 4 * many, &requests[1])) << mine.name;
+    EXPECT_OK(weft_iallreduce(&one, &sums[1], 1, WEFT_INT, WEFT_SUM, comm, &requests[2]));
+    EXPECT_OK(weft_ibarrier(comm, &requests[3]));
+    int code = WEFT_SUCCESS;
+    for (weft_request *&request : requests) {
+        int flag = weft_rank(comm) % 2 == 0;
+        if (flag)
+            code = weft_wait(&request, nullptr);
+        while (!flag)
+            code = weft_test(&request, &flag, nullptr);
+        EXPECT_TRUE(code == WEFT_SUCCESS || code == WEFT_ERR_MISMATCH) << mine.name << ": " << weft_last_error();
+    }
+    EXPECT_STREQ(weft_strerror(WEFT_ERR_MISMATCH), weft_strerror(code)) << mine.name << ": " << weft_last_error();
+    EXPECT_EQ(WEFT_ERR_MISMATCH, weft_barrier(comm)) << mine.name;
+    expect_messages(comm);
+}
+
 } // namespace mismatch
 
 #endif

@@ -87,6 +87,7 @@ class SimWorlds {
             hier_world *world = nullptr;
             inter_transport *transport = shape_.threads.size() > 1 ? inter_sim_transport(sim_, rank) : nullptr;
             ASSERT_EQ(hier_world_create(&config, &card, nullptr, transport, &world), WEFT_SUCCESS) << weft_last_error();
+            world->roster.watched = true; // long waits are written down, as under weftrun
             process(rank, world);
             part(world);
             hier_world_destroy(world);

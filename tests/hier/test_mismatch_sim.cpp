@@ -79,6 +79,51 @@ TEST_P(MismatchBetween, OneThread) {
     }
 }
 
+// Requests of teams, waited for or tested.
+void with_requests(const JobShape &shape, const std::function<void(weft_comm *, bool odd)> &run) {
+    int last = int(shape.threads.size()) - 1;
+    SimWorlds worlds(shape);
+    worlds.run_processes([&](int rank, hier_world *world) {
+        weft_team *broken = nullptr, *whole = nullptr;
+        int count = shape.threads[size_t(rank)];
+        EXPECT_OK(weft_team_create(world->process_comm, count, &broken));
+        EXPECT_OK(weft_team_create(world->process_comm, count, &whole));
+        worlds.run_team(broken, [&](weft_comm *comm) { run(comm, rank == last); });
+        worlds.run_team(whole, [&](weft_comm *comm) { expect_works(comm, "requests"); });
+        EXPECT_OK(weft_team_free(&broken));
+        expect_works(world->process_comm, "requests");
+        EXPECT_OK(weft_team_free(&whole));
+    });
+}
+
+TEST_P(MismatchBetween, Nonblocking) {
+    with_requests(GetParam(), mismatch_nonblocking);
+}
+
+TEST_P(MismatchBetween, Persistent) {
+    with_requests(GetParam(), mismatch_persistent);
+}
+
+TEST_P(MismatchBetween, EveryPairNonblocking) {
+    size_t count = std::size(started), step = 3 + GetParam().threads[0];
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = i % step; j < count; j += step)
+            if (i != j)
+                with_requests(GetParam(),
+                              [&](weft_comm *comm, bool odd) { expect_started(comm, odd ? started[i] : started[j]); });
+}
+
+// One thread of the last process starts another one, in the midst of those that all start.
+TEST_P(MismatchBetween, OneThreadNonblocking) {
+    if (GetParam().threads[0] == 1)
+        GTEST_SKIP() << "there is one thread a process";
+    for (size_t i = 0; i < std::size(started); i++)
+        with_requests(GetParam(), [&](weft_comm *comm, bool odd) {
+            bool is_odd = odd && weft_thread(comm) == 1;
+            expect_started(comm, started[is_odd ? i : (i + 3) % std::size(started)]);
+        });
+}
+
 // The last process does not come to the last call: it leaves.
 TEST_P(MismatchBetween, OneLeaves) {
     const JobShape &shape = GetParam();

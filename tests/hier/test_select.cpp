@@ -2,6 +2,7 @@
 // The selector: what WEFT_ALGORITHM may say, what is refused with which sentence, and that there is a choice for everything.
 #include <climits>
 #include <gtest/gtest.h>
+#include <random>
 #include <set>
 #include <string>
 extern "C" {
@@ -23,8 +24,12 @@ class Selector : public ::testing::Test {
         EXPECT_EQ(hier_selector_init(&selector, text.c_str()), WEFT_ERR_CONFIG) << text;
         EXPECT_EQ(weft_last_error(), sentence);
     }
+    static hier_key key_of(inter_collective collective, int nodes, size_t bytes, bool commutative = true,
+                           int threads = 1) {
+        return {collective, nodes, threads, bytes, commutative};
+    }
     std::string choice(inter_collective collective, int nodes, size_t bytes, bool commutative = true) {
-        hier_choice made = hier_select(&selector, collective, nodes, bytes, commutative);
+        hier_choice made = hier_select(&selector, key_of(collective, nodes, bytes, commutative));
         return std::string(made.process->name) + "/" + hier_thread_algorithm_name(made.thread);
     }
     // By the thread-level algorithm; the only choice of a collective that threads do not have says nothing.
@@ -45,7 +50,8 @@ TEST_F(Selector, HasAChoiceForEverything) {
         for (int nodes : {1, 2, 4, 5, 1000, INT_MAX})
             for (size_t bytes : {size_t(0), size_t(1), inline_bytes, inline_bytes + 1, SIZE_MAX})
                 for (bool commutative : {false, true}) {
-                    hier_choice made = hier_select(&selector, inter_collective(kind), nodes, bytes, commutative);
+                    hier_choice made =
+                        hier_select(&selector, key_of(inter_collective(kind), nodes, bytes, commutative, INT_MAX));
                     ASSERT_NE(made.process, nullptr);
                     EXPECT_TRUE(inter_is(inter_collective(kind), made.process->collectives));
                     EXPECT_TRUE(served(inter_collective(kind), made.thread));
@@ -63,8 +69,11 @@ TEST_F(Selector, EveryRuleNamesAlgorithmsThatExist) {
             ASSERT_EQ(rule->collective, kind) << "the last rule of a collective fits everything";
             inter_algorithm algorithm;
             ASSERT_TRUE(inter_algorithm_find(rule->collective, rule->process, &algorithm)) << rule->process;
+            EXPECT_EQ(hier_rule_algorithm(&selector, rule)->segment_bytes, rule->segment_bytes) << rule->process;
             EXPECT_TRUE(served(rule->collective, rule->thread));
-            last = rule->max_nodes == INT_MAX && rule->max_bytes == SIZE_MAX && !algorithm.commutes;
+            EXPECT_TRUE(rule->thread != HIER_INLINE || rule->max_bytes <= inline_bytes);
+            last = rule->max_nodes == INT_MAX && rule->max_threads == INT_MAX && rule->max_bytes == SIZE_MAX &&
+                   !algorithm.commutes;
         }
     }
 }
@@ -74,19 +83,72 @@ TEST_F(Selector, TheRulesOfRootsCountsAskForNoOthers) {
     parse("gatherv=MST,scatterv=MST");
     for (inter_collective kind : {INTER_GATHERV, INTER_SCATTERV})
         for (int nodes : {1, 2, 9, 1000, INT_MAX}) {
-            EXPECT_TRUE(hier_select(&selector, kind, nodes, 0, true).process->needs_counts);
-            EXPECT_FALSE(hier_select_rule(&selector, kind, nodes, 0, true).process->needs_counts);
+            EXPECT_TRUE(hier_select(&selector, key_of(kind, nodes, 0)).process->needs_counts);
+            EXPECT_FALSE(hier_select_unfixed(&selector, key_of(kind, nodes, 0)).process->needs_counts);
         }
 }
 
-TEST_F(Selector, TheFirstRuleThatFitsWins) {
+// What only some ranks know must not decide: the others would choose something else.
+TEST_F(Selector, RulesAskForNoBytesThatOnlySomeRanksKnow) {
+    for (size_t i = 0; i < hier_rules_count; i++)
+        for (inter_collective kind : {INTER_GATHERV, INTER_SCATTERV, INTER_ALLTOALLV, INTER_ALLTOALLW})
+            EXPECT_TRUE(hier_rules[i].collective != kind || hier_rules[i].max_bytes == SIZE_MAX) << i;
+}
+
+// Against a reference that looks at every row of the table and keeps the first that fits.
+TEST_F(Selector, TheFirstRowThatFitsWins) {
     parse("");
-    EXPECT_EQ(choice(INTER_BCAST, 4, inline_bytes), "nbFT/inline");
-    EXPECT_EQ(choice(INTER_BCAST, 5, inline_bytes), "MST/inline");
-    EXPECT_EQ(choice(INTER_BCAST, 4, inline_bytes + 1), "MST/flags");
-    EXPECT_EQ(choice(INTER_ALLREDUCE, 3, 8), "nbBDE/inline");
-    EXPECT_EQ(choice(INTER_ALLREDUCE, 2, 1 << 20), "nbBDE/slices");
-    EXPECT_EQ(choice(INTER_ALLREDUCE, 3, 1 << 20), "RAB/slices");
+    std::mt19937 random(5);
+    std::set<const hier_rule *> used;
+    for (int round = 0; round < 200000; round++) {
+        hier_key key = key_of(inter_collective(random() % INTER_COLLECTIVES), 1 << random() % 12,
+                              random() % 8 ? size_t(1) << random() % 26 : 0, random() % 4, 1 << random() % 8);
+        key.nodes += int(random() % size_t(key.nodes)) - (key.nodes > 1);
+        key.bytes += random() % 3 - (key.bytes > 0);
+        const hier_rule *first = nullptr;
+        for (const hier_rule *row = hier_rules + hier_rules_count; row-- != hier_rules;) {
+            inter_algorithm algorithm;
+            ASSERT_TRUE(inter_algorithm_find(row->collective, row->process, &algorithm));
+            if (row->collective == key.collective && key.nodes <= row->max_nodes && key.threads <= row->max_threads &&
+                key.bytes <= row->max_bytes && (key.commutative || !algorithm.commutes))
+                first = row;
+        }
+        ASSERT_EQ(hier_select_rule(&selector, key), first)
+            << inter_collective_name(key.collective) << " nodes " << key.nodes << " bytes " << key.bytes;
+        used.insert(first);
+    }
+    for (size_t i = 0; i < hier_rules_count; i++)
+        EXPECT_TRUE(used.count(&hier_rules[i]))
+            << "no key reaches row " << i << " of " << inter_collective_name(hier_rules[i].collective);
+}
+
+TEST_F(Selector, ThreadsANodeCount) {
+    parse("");
+    auto name = [&](inter_collective kind, int threads, size_t bytes) {
+        return std::string(hier_select(&selector, key_of(kind, 100, bytes, true, threads)).process->name);
+    };
+    EXPECT_EQ(name(INTER_ALLTOALL, 1, 8 * 100), "BRUCK");
+    EXPECT_EQ(name(INTER_ALLTOALL, 2, 8 * 100), "nb1FT") << "threads exchange blocks of unequal size";
+    EXPECT_EQ(name(INTER_SCATTER, 1, 1024), "MST");
+    EXPECT_EQ(name(INTER_SCATTER, 16, 64), "MST");
+    EXPECT_EQ(name(INTER_SCATTER, 16, 1024), "nbFT") << "a node's block has the bytes of all its threads";
+    EXPECT_EQ(name(INTER_SCATTER, 17, 64), "nbFT");
+}
+
+TEST_F(Selector, WhyARowDoesNotServe) {
+    parse("");
+    hier_rule row = {INTER_REDUCE_SCATTER, 4, 8, 100, "nbBKT", 0, HIER_SLICES, HIER_MODEL};
+    hier_selector one = selector;
+    one.table = &row;
+    ASSERT_TRUE(inter_algorithm_find(INTER_REDUCE_SCATTER, "nbBKT", &one.process[0]));
+    auto miss = [&](int nodes, int threads, size_t bytes, bool commutative) {
+        return hier_rule_misses(&one, &row, key_of(INTER_REDUCE_SCATTER, nodes, bytes, commutative, threads));
+    };
+    EXPECT_EQ(miss(4, 8, 100, true), HIER_FITS);
+    EXPECT_EQ(miss(5, 9, 101, false), HIER_MISS_NODES);
+    EXPECT_EQ(miss(4, 9, 101, false), HIER_MISS_THREADS);
+    EXPECT_EQ(miss(4, 8, 101, false), HIER_MISS_BYTES);
+    EXPECT_EQ(miss(4, 8, 100, false), HIER_MISS_ORDER);
 }
 
 TEST_F(Selector, EitherSideOfTheSlashMayBeLeftOut) {

@@ -20,8 +20,10 @@ class Combine : public ::testing::TestWithParam<int> {
     void SetUp() override {
         ASSERT_EQ(intra_team_create(T, 4, core_waiting_resolve(WEFT_WAIT_AUTO, true), &team), WEFT_SUCCESS);
         meetings.resize(size_t(T));
-        for (int thread = 0; thread < T; thread++)
-            intra_begin(&meetings[size_t(thread)], &team->members[thread], 0);
+        for (int thread = 0; thread < T; thread++) {
+            intra_take(&meetings[size_t(thread)], &team->members[thread], 0, true);
+            intra_occupy(&meetings[size_t(thread)]);
+        }
     }
     void TearDown() override {
         intra_team_free(team);

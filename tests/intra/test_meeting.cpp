@@ -62,11 +62,13 @@ bool holds(const intra_meeting &meeting, int thread) {
 // Everybody waits for everybody, twice.
 void meet_all(intra_meeting &meeting, Random &random) {
     put(meeting);
-    EXPECT_TRUE(intra_sync(&meeting, 1));
+    intra_post(&meeting, 1);
+    EXPECT_TRUE(intra_await_sync(&meeting, 1));
     for (int thread = 0; thread < meeting.team->threads; thread++)
         EXPECT_TRUE(holds(meeting, thread));
     random.dawdle();
-    EXPECT_TRUE(intra_sync(&meeting, 2));
+    intra_post(&meeting, 2);
+    EXPECT_TRUE(intra_await_sync(&meeting, 2));
 }
 
 // One tells, and is gone before the others look: only the ring keeps its cell for them.
@@ -95,6 +97,14 @@ std::string name_of(const ::testing::TestParamInfo<std::tuple<Policy, int, int>>
            std::to_string(std::get<2>(info.param));
 }
 
+// A blocking collective's way in.
+void begin(intra_meeting *meeting, intra_member *member) {
+    intra_take(meeting, member, 0, true);
+    while (!intra_is_free(meeting))
+        std::this_thread::yield();
+    intra_occupy(meeting);
+}
+
 } // namespace
 
 TEST_P(Meeting, NobodyReadsAnotherMeetingsCell) {
@@ -103,7 +113,7 @@ TEST_P(Meeting, NobodyReadsAnotherMeetingsCell) {
         Random random(uint64_t(self) * 17 + 1);
         for (uint64_t round = 1; round <= total && !HasFailure(); round++) {
             intra_meeting meeting{};
-            intra_begin(&meeting, &team->members[self], 0);
+            begin(&meeting, &team->members[self]);
             ASSERT_EQ(meeting.sequence, round);
             random.dawdle();
             if (round % 16 < 3)
@@ -125,7 +135,7 @@ TEST_P(Meeting, TheRingHoldsTheFastBack) {
         Random random(uint64_t(self) + 1);
         for (uint64_t round = 1; round <= total; round++) {
             intra_meeting meeting{};
-            intra_begin(&meeting, &team->members[self], 0);
+            begin(&meeting, &team->members[self]);
             if (count() > 1 && self != count() - 1) {
                 EXPECT_LE(round, slow_has_ended + uint64_t(slots()) + 1);
             }
@@ -145,17 +155,14 @@ INSTANTIATE_TEST_SUITE_P(Teams, Meeting,
                          name_of);
 
 TEST(Scratch, GrowsAndIsAligned) {
-    intra_team *team = nullptr;
-    ASSERT_EQ(intra_team_create(2, 2, core_waiting_resolve(WEFT_WAIT_AUTO, false), &team), WEFT_SUCCESS);
-    intra_member *member = &team->members[1];
+    intra_scratch scratch{};
     for (size_t bytes : {0, 1, 64, 4096, 4097, 100000, 5}) {
-        char *memory = static_cast<char *>(intra_scratch(member, bytes));
+        char *memory = static_cast<char *>(intra_scratch_take(&scratch, bytes));
         ASSERT_NE(memory, nullptr);
         EXPECT_EQ(reinterpret_cast<uintptr_t>(memory) % 64, 0u);
         memset(memory, 1, bytes);
     }
-    EXPECT_EQ(intra_scratch(member, SIZE_MAX), nullptr) << "more than can be rounded up to pages";
-    EXPECT_NE(intra_scratch(member, 10), nullptr) << "after a refusal";
-    intra_team_free(team);
-    intra_team_free(nullptr);
+    EXPECT_EQ(intra_scratch_take(&scratch, SIZE_MAX), nullptr) << "more than can be rounded up to pages";
+    EXPECT_NE(intra_scratch_take(&scratch, 10), nullptr) << "after a refusal";
+    free(scratch.memory);
 }

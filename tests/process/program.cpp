@@ -157,6 +157,27 @@ void run_program(weft_comm *comm, uint64_t seed, uint64_t count, size_t window) 
     outstanding.complete_all();
 }
 
+void run_program_on(const std::vector<weft_comm *> &comms, uint64_t seed, uint64_t count, size_t window) {
+    threads::Random random(own(comms[0], seed));
+    std::vector<Outstanding> outstanding;
+    for (weft_comm *comm : comms)
+        outstanding.emplace_back(comm, own(comm, seed + 1));
+    for (uint64_t i = 0; i < count; i++) {
+        size_t which = job::hash(seed, i, 23) % comms.size();
+        weft_comm *comm = comms[which];
+        auto operation = std::make_unique<Operation>(comm, random_case(comm, seed, i));
+        weft_request *request = WEFT_REQUEST_NULL;
+        operation->fill(i);
+        if (job::ok(operation->call(Form::nonblocking, &request), comm, describe(operation->what())))
+            outstanding[which].add(std::move(operation), request);
+        Outstanding &any = outstanding[random.below(comms.size())];
+        if (any.size() >= window || (any.size() && random.below(window) == 0))
+            any.complete_some();
+    }
+    for (size_t i = 0, first = random.below(comms.size()); i < comms.size(); i++)
+        outstanding[(first + i) % comms.size()].complete_all();
+}
+
 void run_program_by_threads(weft_comm *comm, uint64_t seed, uint64_t count, int thread_count) {
     std::atomic<uint64_t> turn{0};
     threads::run(thread_count, [&](int thread) {

@@ -39,6 +39,9 @@ Case random_case(weft_comm *comm, uint64_t seed, uint64_t i);
 // `count` operations, up to `window` under way at once, a blocking one now and then.
 void run_program(weft_comm *comm, uint64_t seed, uint64_t count, size_t window);
 
+// The same on several communicators at once, each operation on one of them.
+void run_program_on(const std::vector<weft_comm *> &comms, uint64_t seed, uint64_t count, size_t window);
+
 // The same by `thread_count` threads of each process, which take turns to start and complete, each what it has started.
 void run_program_by_threads(weft_comm *comm, uint64_t seed, uint64_t count, int thread_count);
 

@@ -38,3 +38,69 @@ TEST_P(SimRequests, ThreadsWaitForRequestsOfTheirOwn) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Processes, SimRequests, ::testing::Values(1, 2, 3, 5));
+
+namespace {
+
+using Threads = std::vector<int>; // of each process
+
+// The same on thread communicators, whose parts are each thread's own.
+class SimTeams : public ::testing::TestWithParam<Threads> {
+  protected:
+    void on_team(weft_thread_level level, weft_wait_policy policy, int slots, uint64_t seed,
+                 const std::function<void(weft_comm *)> &run) {
+        threads::Watchdog watchdog(280);
+        JobShape shape{GetParam(), level, policy};
+        shape.slots = slots;
+        shape.seed = seed;
+        SCOPED_TRACE(::testing::Message() << shape);
+        SimWorlds(shape).run(run);
+    }
+};
+
+std::string shape_name(const ::testing::TestParamInfo<Threads> &info) {
+    std::string name;
+    for (int threads : info.param)
+        name += (name.empty() ? "" : "_") + std::to_string(threads);
+    return name;
+}
+
+} // namespace
+
+// More under way than there are slots, and far fewer: whatever order each rank completes them in.
+TEST_P(SimTeams, AnyOrderOfCompletion) {
+    for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED})
+        for (int slots : {2, 16})
+            on_team(level, WEFT_WAIT_AUTO, slots, uint64_t(slots), [=](weft_comm *comm) {
+                run_program(comm, uint64_t(slots), 120, 60);
+                run_persistent(comm, uint64_t(slots) + 3, 12, 4);
+            });
+}
+
+TEST_P(SimTeams, EveryWaitingPolicy) {
+    for (weft_wait_policy policy : {WEFT_WAIT_YIELD, WEFT_WAIT_BLOCK})
+        on_team(WEFT_THREAD_SERIALIZED, policy, 4, 7, [=](weft_comm *comm) { run_program(comm, 7, 60, 20); });
+}
+
+// A thousand started before the first is waited for, the last one first.
+TEST_P(SimTeams, ThousandsUnderWay) {
+    on_team(WEFT_THREAD_SERIALIZED, WEFT_WAIT_AUTO, 4, 0, [](weft_comm *comm) {
+        constexpr size_t count = 2000;
+        std::vector<weft_request *> requests(count);
+        std::vector<int> sums(count);
+        for (size_t i = 0; i < count; i++) {
+            sums[i] = int(i) + weft_rank(comm);
+            EXPECT_EQ(weft_iallreduce(WEFT_IN_PLACE, &sums[i], 1, WEFT_INT, WEFT_SUM, comm, &requests[i]),
+                      WEFT_SUCCESS);
+        }
+        int size = weft_size(comm), ranks = size * (size - 1) / 2;
+        for (size_t i = count; i-- > 0;) {
+            EXPECT_EQ(weft_wait(&requests[i], WEFT_STATUS_IGNORE), WEFT_SUCCESS);
+            EXPECT_EQ(sums[i], int(i) * size + ranks);
+        }
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(Teams, SimTeams,
+                         ::testing::Values(Threads{1}, Threads{2}, Threads{5}, Threads{9}, Threads{2, 2},
+                                           Threads{1, 3, 2}, Threads{3, 3}),
+                         shape_name);

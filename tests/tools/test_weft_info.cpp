@@ -49,6 +49,105 @@ TEST(Algorithms, EveryNameOfTheTableIsListed) {
     EXPECT_EQ(count(result.out, "compositions as in MSTReduce+MSTBcast"), 1) << result.out;
 }
 
+// The words of the line that begins with `first`, a space between any two; "" without such a line.
+std::string line_of(const std::string &text, const std::string &first) {
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) {
+        std::istringstream words(line);
+        std::string joined, word;
+        while (words >> word)
+            joined += (joined.empty() ? "" : " ") + word;
+        if (joined.compare(0, first.size(), first) == 0)
+            return joined;
+    }
+    return "";
+}
+
+TEST(Rules, EveryRowIsThere) {
+    Result result = run({"--rules"});
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_EQ(line_of(result.out, "barrier"), "barrier any any any DISS/flags model");
+    EXPECT_EQ(line_of(result.out, "allreduce 2 any any"), "allreduce 2 any any nbBDE:256K/slices host");
+    EXPECT_EQ(line_of(result.out, "alltoallv"), "alltoallv any any any nb1FT/flags structure");
+    EXPECT_NE(line_of(result.out, "reduce_scatter any any 1K nbBDE/inline model operations that commute"), "");
+    for (const auto &[collective, names] : sim::table_of_names())
+        EXPECT_NE(line_of(result.out, collective + " any any any "), "") << collective << " has no last row";
+}
+
+TEST(Why, TellsWhatEachRowWasMissedBy) {
+    unsetenv("WEFT_ALGORITHM");
+    Result result = run({"--why", "allreduce", "--bytes", "64K", "--nodes", "8", "--threads", "4"});
+    ASSERT_EQ(result.status, 0) << result.err;
+    const std::string &out = result.out;
+    EXPECT_EQ(line_of(out, "allreduce of"),
+              "allreduce of 65536 bytes a rank, 8 nodes of 4 threads, an operation that commutes");
+    EXPECT_EQ(line_of(out, "allreduce 1 any 256"), "allreduce 1 any 256 nbBDE/inline structure no: 8 nodes, at most 1");
+    EXPECT_EQ(line_of(out, "allreduce any any 8K"),
+              "allreduce any any 8K nbBDE/slices model no: 65536 bytes, at most 8192");
+    EXPECT_EQ(count(out, " fits\n"), 1) << out;
+    EXPECT_EQ(line_of(out, "allreduce any any 64K"), "allreduce any any 64K RAB/slices model fits");
+    EXPECT_EQ(line_of(out, "allreduce any any any"), "allreduce any any any RAB:256K/slices model not looked at");
+    EXPECT_EQ(count(out, "WEFT_ALGORITHM says nothing of allreduce\nchosen: RAB/slices\n"), 1) << out;
+    EXPECT_EQ(line_of(out, "RAB ").substr(0, 4), "RAB ");
+    EXPECT_EQ(count(out, "us  chosen\n"), 1) << out;
+    for (const std::string &name : sim::table_of_names().at("allreduce"))
+        EXPECT_NE(line_of(out, name + " "), "") << name << " is not predicted in\n" << out;
+}
+
+TEST(Why, ThreadsAndTheOrderOfOperands) {
+    Result many = run({"--why", "alltoall", "--bytes", "800", "--nodes", "200", "--threads", "2"});
+    EXPECT_EQ(line_of(many.out, "alltoall any 1 "),
+              "alltoall any 1 64K BRUCK/flags model no: 2 threads a node, at most 1");
+    Result one = run({"--why", "alltoall", "--bytes", "800", "--nodes", "100"});
+    EXPECT_EQ(count(one.out, "chosen: BRUCK/flags\n(on thread communicators by the rules of alltoallv"), 1) << one.out;
+    Result ordered = run({"--why=reduce_scatter", "--noncommutative", "--nodes=3", "--bytes=1M"});
+    EXPECT_EQ(line_of(ordered.out, "reduce_scatter 3"),
+              "reduce_scatter 3 any any nbBKT/slices model no: loses the order of the ranks");
+    EXPECT_EQ(line_of(ordered.out, "chosen:"), "chosen: MSTReduce+MSTScatterv/slices");
+    EXPECT_EQ(count(ordered.out, "us  loses the order of the ranks\n"), 4) << ordered.out;
+    Result unknown = run({"--why", "gatherv", "--bytes", "1M"});
+    EXPECT_EQ(count(unknown.out, "no rule asks for them"), 1) << unknown.out;
+}
+
+TEST(Why, AnOverrideHasTheLastWord) {
+    setenv("WEFT_ALGORITHM", "bcast=CHAIN:8K/inline,reduce_scatter=nbBKT", 1);
+    Result chain = run({"--why", "bcast", "--bytes", "64K", "--nodes", "8"});
+    EXPECT_EQ(count(chain.out, "WEFT_ALGORITHM: CHAIN:8K\n"
+                               "WEFT_ALGORITHM: /inline gives way: more bytes than a cell has room for\n"
+                               "chosen: CHAIN:8K/flags\n"),
+              1)
+        << chain.out << chain.err;
+    EXPECT_EQ(line_of(chain.out, "CHAIN:8K ").rfind(" us chosen"), line_of(chain.out, "CHAIN:8K ").size() - 10);
+    Result ordered = run({"--why", "reduce_scatter", "--noncommutative"});
+    EXPECT_EQ(count(ordered.out, "WEFT_ALGORITHM: nbBKT gives way: it loses the order of the ranks\n"), 1)
+        << ordered.out;
+    setenv("WEFT_ALGORITHM", "bcast=NONE", 1);
+    Result bad = run({"--why", "bcast"});
+    EXPECT_EQ(bad.status, 1);
+    EXPECT_EQ(count(bad.err, "bcast has no process-level algorithm \"NONE\""), 1) << bad.err;
+    unsetenv("WEFT_ALGORITHM");
+}
+
+// A slower network sends fewer bytes in more messages; processes of a host are near.
+TEST(Why, TheMachineMatters) {
+    auto seconds = [](const std::string &machine, const std::string &algorithm) {
+        std::vector<std::string> words = {"--why", "barrier", "--nodes", "8"};
+        if (!machine.empty())
+            words.insert(words.end(), {"--machine", machine});
+        std::istringstream line(line_of(run(words).out, algorithm + " "));
+        std::string name;
+        double us = 0;
+        line >> name >> us;
+        return us;
+    };
+    EXPECT_DOUBLE_EQ(seconds("", "DISS"), 3 * 1.4);
+    EXPECT_DOUBLE_EQ(seconds("latency=10us,overhead=0us,gap=0us", "DISS"), 3 * 10);
+    EXPECT_LT(seconds("processes=8", "DISS"), 3 * 0.5);
+    Result alone = run({"--why", "bcast", "--nodes", "1"});
+    EXPECT_EQ(alone.status, 0);
+    EXPECT_EQ(count(alone.out, "One node: there is nothing between processes to predict."), 1) << alone.out;
+}
+
 TEST(Draw, EdgesBetweenNodesStandOut) {
     Result result = run({"--draw", "bcast:MST", "--ranks", "16", "--nodes", "4"});
     ASSERT_EQ(result.status, 0) << result.err;
@@ -163,6 +262,21 @@ TEST(WrongUsage, IsSaid) {
         {{"--steps", "bcast", "--draw", "bcast"}, "one --draw or --steps at a time"},
         {{"--ranks", "3"}, "this option needs --draw or --steps"},
         {{"--draw"}, "wrong option, or one without its value"},
+        {{"--why", "brodcast"}, "there is no collective \"brodcast\""},
+        {{"--why"}, "wrong option, or one without its value"},
+        {{"--why", "bcast", "--bytes", "1X"}, "--bytes is \"1X\"; expected a number up to 1024G"},
+        {{"--why", "bcast", "--bytes", "-1"}, "--bytes is \"-1\""},
+        {{"--why", "bcast", "--bytes", "1025G"}, "--bytes is \"1025G\""},
+        {{"--why", "bcast", "--nodes", "0"}, "--nodes is \"0\"; expected a number from 1 to 65536"},
+        {{"--why", "bcast", "--threads", "65537"}, "--threads is \"65537\""},
+        {{"--why", "bcast", "--bytes", "1024G", "--nodes", "65536", "--threads", "999"},
+         "all ranks together have more bytes than addresses can tell apart"},
+        {{"--why", "bcast", "--noncommutative"}, "--noncommutative is for reductions"},
+        {{"--why", "bcast", "--machine", "speed=1"}, "--machine: a machine has no \"speed\""},
+        {{"--why", "bcast", "--machine", "nodes=4"}, "--machine has nodes or threads"},
+        {{"--why", "bcast", "--nodes", "3", "--machine", "processes=2"}, "3 nodes cannot share hosts with 2 on each"},
+        {{"--why", "bcast", "--root", "1"}, "wrong option, or one without its value"},
+        {{"--why", "bcast", "more"}, "unexpected argument 'more'"},
         {{"--draw", "bcast", "more"}, "unexpected argument 'more'"},
     };
     for (const auto &row : rows) {

@@ -109,10 +109,10 @@ TEST(WeftrunEnd, ASecondSignalDoesNotWait) {
     EXPECT_TRUE(job.all_gone());
 }
 
-TEST(WeftrunEnd, UserSignalsReachTheRanks) {
-    Weftrun job(script({"-n", "2"}, "trap 'exit 5' USR1; echo up; while :; do sleep 0.05; done"));
+TEST(WeftrunEnd, AUserSignalReachesTheRanks) {
+    Weftrun job(script({"-n", "2"}, "trap 'exit 5' USR2; echo up; while :; do sleep 0.05; done"));
     ASSERT_TRUE(job.wait_for_output("up", 2));
-    job.signal(SIGUSR1);
+    job.signal(SIGUSR2);
     EXPECT_EQ(job.wait(), 5) << job.err();
 }
 

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/rollcall.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A communicator has as many ranks at most: what is told of more is not gone through. */
+#define MAX_RANKS  (1 << 22)
+/* So many are named one by one. */
+#define MANY_RANKS 32
+
+core_row *core_roll_add(core_roll *roll) {
+    if (roll->count == roll->capacity) {
+        size_t capacity = roll->capacity ? roll->capacity * 2 : 16;
+        core_row *rows = realloc(roll->rows, capacity * sizeof(*rows));
+        if (!rows)
+            return NULL;
+        roll->rows = rows;
+        roll->capacity = capacity;
+    }
+    core_row *row = &roll->rows[roll->count++];
+    memset(row, 0, sizeof(*row));
+    row->thread = row->home = row->home_rank = row->comm = row->rank = row->ranks = CORE_NO_NUMBER;
+    row->root = row->peer = row->tag = CORE_NO_NUMBER;
+    row->bytes = CORE_NO_BYTES;
+    return row;
+}
+
+void core_roll_free(core_roll *roll) {
+    free(roll->rows);
+    *roll = (core_roll){0};
+}
+
+static void clean(char *text, size_t bytes) {
+    text[bytes - 1] = 0;
+    for (; *text; text++)
+        if (*text < ' ' || *text > '~')
+            *text = '?';
+}
+
+bool core_roll_check(core_row *rows, size_t count, int process) {
+    for (size_t i = 0; i < count; i++) {
+        core_row *row = &rows[i];
+        if (row->presence < 0 || row->presence >= CORE_PRESENCES || row->process != process ||
+            !(row->waited_s >= 0 && row->waited_s < 1e12))
+            return false;
+        clean(row->call, sizeof(row->call));
+        clean(row->of, sizeof(row->of));
+        clean(row->place, sizeof(row->place));
+    }
+    return true;
+}
+
+static int order(long long a, long long b) {
+    return (a > b) - (a < b);
+}
+
+/* "bcast" of weft_bcast and of weft_ibcast: ranks may meet in the one by the other. */
+static const char *operation_of(const core_row *row) {
+    const char *name = *row->of ? row->of : row->call;
+    if (strncmp(name, "weft_", 5) != 0)
+        return name;
+    name += 5;
+    return *row->of && *name == 'i' ? name + 1 : name;
+}
+
+/* Orders waits so that those for the same stand together. Messages are the same when they are of the same kind. */
+static int compare_operations(const core_row *a, const core_row *b) {
+    int result = order(a->comm, b->comm);
+    if (!result)
+        result = order(a->collective, b->collective);
+    if (!result && a->sequence != b->sequence)
+        result = a->sequence < b->sequence ? -1 : 1;
+    if (!result)
+        result = strcmp(operation_of(a), operation_of(b));
+    if (!result)
+        result = order(a->root, b->root);
+    return result;
+}
+
+static bool same_operation(const core_row *a, const core_row *b) {
+    return compare_operations(a, b) == 0;
+}
+
+static int compare_places(const core_row *a, const core_row *b) {
+    int result = order(a->process, b->process);
+    if (!result)
+        result = order(a->thread, b->thread);
+    return result ? result : order(a->comm, b->comm);
+}
+
+static int by_operation(const void *left, const void *right) {
+    const core_row *a = left, *b = right;
+    int result = order(a->presence, b->presence);
+    if (!result && a->presence == CORE_WAITING)
+        result = compare_operations(a, b);
+    return result ? result : compare_places(a, b);
+}
+
+/* Behind the last row of the operation that begins at `first`. */
+static size_t end_of_group(const core_roll *roll, size_t first) {
+    size_t end = first + 1;
+    while (end < roll->count && same_operation(&roll->rows[first], &roll->rows[end]))
+        end++;
+    return end;
+}
+
+/* A group of rows in one operation, and how far from the majority's it is. */
+typedef struct group {
+    size_t first, count;
+    int oddness; /* the highest comes first */
+} group;
+
+static int by_oddness(const void *left, const void *right) {
+    const group *a = left, *b = right;
+    int result = order(b->oddness, a->oddness);
+    if (!result)
+        result = order((long long)a->count, (long long)b->count);
+    return result ? result : order((long long)a->first, (long long)b->first);
+}
+
+enum { MAJORITY, ELSEWHERE, BEHIND };
+
+static int oddness(const core_row *row, const core_row *most) {
+    if (same_operation(row, most))
+        return MAJORITY;
+    return row->collective && most->collective && row->comm == most->comm && row->sequence < most->sequence ? BEHIND
+                                                                                                            : ELSEWHERE;
+}
+
+/* How much of a majority it is: of as many, a collective; who waits for a message is the odd one. */
+static size_t weight(const core_roll *roll, const group *of) {
+    return 2 * of->count + (roll->rows[of->first].collective != 0);
+}
+
+/* Reorders the waits, which stand together by operation from `first` on. Without memory they stay so. */
+static void sort_waits(core_roll *roll, size_t first) {
+    size_t waits = roll->count - first, groups = 0, most = 0;
+    group *found = malloc(waits * sizeof(*found));
+    core_row *sorted = malloc(waits * sizeof(*sorted));
+    for (size_t at = first, end; found && sorted && at < roll->count; at = end) {
+        end = end_of_group(roll, at);
+        found[groups] = (group){.first = at, .count = end - at};
+        if (weight(roll, &found[groups]) > weight(roll, &found[most]))
+            most = groups;
+        groups++;
+    }
+    if (groups) {
+        const core_row *majority = &roll->rows[found[most].first];
+        for (size_t i = 0; i < groups; i++)
+            found[i].oddness = oddness(&roll->rows[found[i].first], majority);
+        qsort(found, groups, sizeof(*found), by_oddness);
+        core_row *to = sorted;
+        for (size_t i = 0; i < groups; to += found[i].count, i++)
+            memcpy(to, &roll->rows[found[i].first], found[i].count * sizeof(*to));
+        memcpy(&roll->rows[first], sorted, waits * sizeof(*sorted));
+    }
+    free(found);
+    free(sorted);
+}
+
+static size_t count_absent(const core_roll *roll) {
+    size_t absent = 0;
+    while (absent < roll->count && roll->rows[absent].presence != CORE_WAITING)
+        absent++;
+    return absent;
+}
+
+void core_roll_sort(core_roll *roll) {
+    if (!roll->count)
+        return;
+    qsort(roll->rows, roll->count, sizeof(*roll->rows), by_operation);
+    size_t first = count_absent(roll);
+    if (first < roll->count)
+        sort_waits(roll, first);
+}
+
+static void print_comm(FILE *file, int comm) {
+    if (comm == 0)
+        fputs("the process communicator", file);
+    else
+        fprintf(file, "communicator %d", comm);
+}
+
+static void print_operation(FILE *file, const core_row *row) {
+    fputs(row->call, file);
+    if (*row->of)
+        fprintf(file, " for %s", row->of);
+    if (row->sequence)
+        fprintf(file, " #%llu", (unsigned long long)row->sequence);
+    fputs(" on ", file);
+    print_comm(file, row->comm);
+}
+
+static void print_peer(FILE *file, const core_row *row) {
+    if (row->peer == CORE_NO_NUMBER)
+        return;
+    if (row->peer < 0)
+        fputs(", peer any", file);
+    else
+        fprintf(file, ", peer %d", row->peer);
+    if (row->tag < 0)
+        fputs(", tag any", file);
+    else
+        fprintf(file, ", tag %d", row->tag);
+}
+
+static void print_wait(FILE *file, const core_row *row) {
+    fputs("in ", file);
+    print_operation(file, row);
+    if (row->comm && row->rank != row->home_rank && row->rank != CORE_NO_NUMBER)
+        fprintf(file, " as rank %d", row->rank);
+    print_peer(file, row);
+    if (row->root != CORE_NO_NUMBER)
+        fprintf(file, ", root %d", row->root);
+    if (row->bytes != CORE_NO_BYTES)
+        fprintf(file, ", %llu bytes", (unsigned long long)row->bytes);
+    fprintf(file, ", for %.1f s", row->waited_s);
+    if (*row->place)
+        fprintf(file, ", called at %s", row->place);
+}
+
+static void print_who(FILE *file, const core_row *row) {
+    if (row->home_rank != CORE_NO_NUMBER)
+        fprintf(file, "rank %d (process %d, thread %d)", row->home_rank, row->process, row->thread);
+    else
+        fprintf(file, "process %d", row->process);
+}
+
+static void print_row(FILE *file, const core_row *row) {
+    fputs("  ", file);
+    print_who(file, row);
+    fputs(": ", file);
+    switch ((enum core_presence)row->presence) {
+    case CORE_ENDED:
+        fputs("has ended", file);
+        break;
+    case CORE_NO_ANSWER:
+        fputs("does not answer; is it stopped?", file);
+        break;
+    case CORE_NOT_IN_WEFT:
+        fputs("before weft_init or after weft_finalize", file);
+        break;
+    case CORE_NOT_ENTERED:
+        fputs("is not in ", file);
+        print_comm(file, row->home);
+        fputs(": it has not entered the team, or has left it", file);
+        break;
+    case CORE_OUTSIDE:
+        fputs(row->thread == CORE_NO_NUMBER ? "no thread of it waits in weft" : "outside weft", file);
+        break;
+    case CORE_WAITING:
+    case CORE_PRESENCES:
+        print_wait(file, row);
+        break;
+    }
+    fputc('\n', file);
+}
+
+/* A collective whose waits stand in rows first … end-1: which ranks of the communicator are not in it? */
+static void print_missing(FILE *file, const core_roll *roll, size_t first, size_t end) {
+    const core_row *row = &roll->rows[first];
+    if (!row->collective || row->ranks < 1 || row->ranks > MAX_RANKS)
+        return;
+    unsigned char *present = calloc((size_t)row->ranks, 1);
+    if (!present)
+        return;
+    for (size_t i = first; i < end; i++)
+        if (roll->rows[i].rank >= 0 && roll->rows[i].rank < row->ranks)
+            present[roll->rows[i].rank] = 1;
+    int missing = 0;
+    for (int rank = 0; rank < row->ranks; rank++) {
+        if (present[rank])
+            continue;
+        if (missing == 0) {
+            fputs("  missing in ", file);
+            print_operation(file, row);
+            fputs(": rank", file);
+        }
+        if (missing++ < MANY_RANKS)
+            fprintf(file, "%s %d", missing > 1 ? "," : "", rank);
+    }
+    if (missing > MANY_RANKS)
+        fprintf(file, " and %d more", missing - MANY_RANKS);
+    if (missing)
+        fprintf(file, " of %d\n", row->ranks);
+    free(present);
+}
+
+void core_roll_print(FILE *file, const core_roll *roll, bool whole) {
+    for (size_t i = 0; i < roll->count; i++)
+        print_row(file, &roll->rows[i]);
+    for (size_t at = count_absent(roll), end; whole && at < roll->count; at = end) {
+        end = end_of_group(roll, at);
+        print_missing(file, roll, at, end);
+    }
+}
+
+static int by_place(const void *left, const void *right) {
+    const core_row *a = left, *b = right;
+    int result = order(a->process, b->process);
+    if (!result && a->number != b->number)
+        result = a->number < b->number ? -1 : 1;
+    return result;
+}
+
+bool core_roll_stands(const core_roll *last, double least_s, const core_roll *now) {
+    bool stands = false;
+    core_roll sorted = {.rows = malloc((now->count + 1) * sizeof(core_row)), .count = now->count};
+    if (!sorted.rows)
+        return false;
+    if (now->count)
+        memcpy(sorted.rows, now->rows, now->count * sizeof(core_row));
+    qsort(sorted.rows, sorted.count, sizeof(core_row), by_place);
+    for (size_t i = 0; i < last->count; i++) {
+        const core_row *wait = &last->rows[i];
+        if (wait->presence != CORE_WAITING || wait->waited_s < least_s)
+            continue;
+        stands = bsearch(wait, sorted.rows, sorted.count, sizeof(core_row), by_place) != NULL;
+        if (!stands)
+            break;
+    }
+    free(sorted.rows);
+    return stands;
+}
+
+double core_roll_longest(const core_roll *roll) {
+    double longest = 0;
+    for (size_t i = 0; i < roll->count; i++)
+        if (roll->rows[i].presence == CORE_WAITING && roll->rows[i].waited_s > longest)
+            longest = roll->rows[i].waited_s;
+    return longest;
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * The roll-call: what every thread of a job does, as rows, and the report made of them. Pure: the library collects the rows of a
+ * process (hier/roster.h), weftrun those of all, and both print with the same code.
+ *
+ * Also what the two say to each other about it: packets over a socket of type SOCK_SEQPACKET, on one host.
+ */
+#ifndef CORE_ROLLCALL_H
+#define CORE_ROLLCALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/** What became of a row's thread, or of its process. In the order of the report but for what waits. */
+enum core_presence {
+    CORE_ENDED,       /* the process has ended */
+    CORE_NO_ANSWER,   /* it did not answer in time */
+    CORE_NOT_IN_WEFT, /* it has not called weft_init, or is through with weft_finalize */
+    CORE_NOT_ENTERED, /* nobody has entered the team under this number, or who had has left */
+    CORE_OUTSIDE,     /* the thread waits for nothing in weft */
+    CORE_WAITING,
+    CORE_PRESENCES
+};
+
+/** Numbers that a row does not have. */
+#define CORE_NO_NUMBER INT32_MIN
+#define CORE_NO_BYTES  UINT64_MAX
+
+#define CORE_CALL_BYTES  40
+#define CORE_PLACE_BYTES 96
+
+typedef struct core_row {
+    int32_t presence;
+    int32_t process, thread; /* thread CORE_NO_NUMBER: the process's own row, or a thread of no team */
+    int32_t home, home_rank; /* the communicator by which the thread is known, CORE_NO_NUMBER: none; its rank there */
+    int32_t comm, rank,
+        ranks; /* waiting: on which communicator (0: the process communicator), as which rank of how many */
+    int32_t root, peer, tag; /* or CORE_NO_NUMBER */
+    int32_t collective;      /* 1: all ranks of the communicator must come to it */
+    uint64_t number;         /* of this wait among those of the process */
+    uint64_t sequence;       /* of the collective on its communicator; 0: none */
+    uint64_t bytes;
+    double waited_s;
+    char call[CORE_CALL_BYTES];   /* "weft_barrier" */
+    char of[CORE_CALL_BYTES];     /* the operation that a call of completion waits for, "weft_irecv"; or "" */
+    char place[CORE_PLACE_BYTES]; /* where the program called it, or "" */
+} core_row;
+
+/** Rows, grown on demand. */
+typedef struct core_roll {
+    core_row *rows;
+    size_t count, capacity;
+} core_roll;
+
+/** Room for one row more, all numbers unset; NULL without memory. */
+core_row *core_roll_add(core_roll *roll);
+void core_roll_free(core_roll *roll);
+
+/**
+ * Makes rows that came from elsewhere safe to print and to sort: texts end and are printable, and numbers are in range. False: they
+ * are not the rows of a process `process`.
+ */
+bool core_roll_check(core_row *rows, size_t count, int process);
+
+/**
+ * Sorts: the odd one out first. Processes that are missing, threads that are not in the team, those outside weft, those that are
+ * behind the others on the same communicator, in another operation, and last the most that wait for the same.
+ */
+void core_roll_sort(core_roll *roll);
+
+/** Prints sorted rows, a line each, and, of a `whole` job's, who is missing in which collective. */
+void core_roll_print(FILE *file, const core_roll *roll, bool whole);
+
+/**
+ * Is there a wait in `last` that had lasted `least_s` seconds, and do all of these still stand in `now`? Then there is nothing new to
+ * report.
+ */
+bool core_roll_stands(const core_roll *last, double least_s, const core_roll *now);
+
+/** The longest wait that has lasted, in seconds; 0: nobody waits. */
+double core_roll_longest(const core_roll *roll);
+
+/*
+ * Packets. The process says hello when it connects, later that one of its waits is too long; weftrun asks; the process
+ * answers with packets of rows, the last of which has fewer than CORE_PACKET_ROWS of them.
+ */
+
+/** JOB:DIRECTORY, the job's PMIx namespace and where weftrun's socket is. */
+#define CORE_ROLLCALL_VARIABLE "WEFTRUN_SESSION"
+#define CORE_ROLLCALL_SOCKET   "rollcall"
+#define CORE_PACKET_ROWS       32
+#define CORE_PACKET_VERSION    1
+
+enum core_packet_kind { CORE_PACKET_HELLO = 1, CORE_PACKET_HANG, CORE_PACKET_ASK, CORE_PACKET_ROWS_OF };
+
+typedef struct core_packet_head {
+    uint32_t version;   /* CORE_PACKET_VERSION */
+    uint32_t row_bytes; /* sizeof(core_row): of the same build */
+    uint32_t kind;
+    uint32_t question; /* which one is asked or answered; of a hang: what is too long, in seconds */
+    int32_t process;   /* of who sends, where it is not weftrun */
+    uint32_t count;    /* of rows, which follow */
+} core_packet_head;
+
+typedef struct core_packet {
+    core_packet_head head;
+    core_row rows[CORE_PACKET_ROWS];
+} core_packet;
+
+static inline size_t core_packet_bytes(uint32_t rows) {
+    return offsetof(core_packet, rows) + rows * sizeof(core_row);
+}
+
+static inline core_packet_head core_packet_head_of(enum core_packet_kind kind, uint32_t question, int process) {
+    return (core_packet_head){CORE_PACKET_VERSION, sizeof(core_row), kind, question, process, 0};
+}
+
+/** Is what came, `bytes` long, a packet? */
+bool core_packet_valid(const core_packet *packet, size_t bytes);
+
+/**
+ * A socket bound to, or connected to, the socket `name` in a directory, whatever the length of its path; close-on-exec. -1 and errno.
+ */
+int core_rollcall_listen(const char *directory);
+int core_rollcall_connect(const char *directory);
+
+#endif

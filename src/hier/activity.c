@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <hier/activity.h>
+#include <hier/comm.h>
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+
+/* A thread that was put off its core while it wrote needs a time slice. */
+#define READ_TRIES 1000
+
+static uint64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+hier_doing hier_doing_on(const weft_comm *comm, const char *call) {
+    return (hier_doing){.call = call,
+                        .bytes = CORE_NO_BYTES,
+                        .comm = comm->team ? (int64_t)comm->team->context : 0,
+                        .rank = comm->rank,
+                        .ranks = comm->size,
+                        .root = CORE_NO_NUMBER,
+                        .peer = CORE_NO_NUMBER,
+                        .tag = CORE_NO_NUMBER};
+}
+
+/* See hier_activity for the orders. */
+static void write_words(hier_activity *activity, const hier_doing *doing) {
+    uint64_t words[HIER_DOING_WORDS], turn = atomic_load_explicit(&activity->turn, memory_order_relaxed);
+    memcpy(words, doing, sizeof(words));
+    atomic_store_explicit(&activity->turn, turn + 1, memory_order_relaxed);
+    for (int word = 0; word < HIER_DOING_WORDS; word++)
+        atomic_store_explicit(&activity->words[word], words[word], memory_order_release);
+    atomic_store_explicit(&activity->turn, turn + 2, memory_order_release);
+}
+
+static void read_words(const hier_activity *activity, hier_doing *doing) {
+    uint64_t words[HIER_DOING_WORDS];
+    for (int word = 0; word < HIER_DOING_WORDS; word++)
+        words[word] = atomic_load_explicit(&activity->words[word], memory_order_acquire);
+    memcpy(doing, words, sizeof(words));
+}
+
+void hier_activity_begin(hier_activity *activity, const hier_doing *doing) {
+    hier_doing begun = *doing;
+    begun.since_ns = now_ns();
+    write_words(activity, &begun);
+}
+
+void hier_activity_change(hier_activity *activity, const hier_doing *doing) {
+    hier_doing before, changed = *doing;
+    read_words(activity, &before);
+    changed.since_ns = before.since_ns;
+    if (memcmp(&before, &changed, sizeof(changed)) != 0)
+        write_words(activity, &changed);
+}
+
+void hier_activity_end(hier_activity *activity) {
+    write_words(activity, &(hier_doing){0});
+}
+
+bool hier_activity_read(const hier_activity *activity, hier_doing *doing, uint64_t *number) {
+    for (int try = 0; try < READ_TRIES; try++) {
+        uint64_t before = atomic_load_explicit(&activity->turn, memory_order_acquire);
+        read_words(activity, doing);
+        if (before % 2 == 0 && atomic_load_explicit(&activity->turn, memory_order_relaxed) == before) {
+            *number = before / 2;
+            return true;
+        }
+        sched_yield();
+    }
+    return false;
+}
+
+void hier_roster_init(hier_roster *roster) {
+    pthread_mutex_init(&roster->lock, NULL);
+}
+
+void hier_roster_destroy(hier_roster *roster) {
+    pthread_mutex_destroy(&roster->lock);
+}
+
+void hier_roster_add(hier_roster *roster, hier_activity *activity, const weft_comm *comm) {
+    pthread_mutex_lock(&roster->lock);
+    activity->id = ++roster->ids;
+    activity->thread = comm ? comm->thread : CORE_NO_NUMBER;
+    activity->home = comm ? (int)comm->team->context : CORE_NO_NUMBER;
+    activity->home_rank = comm ? comm->rank : CORE_NO_NUMBER;
+    activity->next = roster->first;
+    roster->first = activity;
+    pthread_mutex_unlock(&roster->lock);
+}
+
+void hier_roster_remove(hier_roster *roster, hier_activity *activity) {
+    pthread_mutex_lock(&roster->lock);
+    hier_activity **link = &roster->first;
+    while (*link != activity)
+        link = &(*link)->next;
+    *link = activity->next;
+    pthread_mutex_unlock(&roster->lock);
+}
+
+void hier_roster_add_team(hier_roster *roster, weft_team *team) {
+    pthread_mutex_lock(&roster->lock);
+    team->next_in_roster = roster->teams;
+    roster->teams = team;
+    pthread_mutex_unlock(&roster->lock);
+}
+
+void hier_roster_remove_team(hier_roster *roster, weft_team *team) {
+    pthread_mutex_lock(&roster->lock);
+    weft_team **link = &roster->teams;
+    while (*link != team)
+        link = &(*link)->next_in_roster;
+    *link = team->next_in_roster;
+    pthread_mutex_unlock(&roster->lock);
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * What the threads of a process wait in, for the roll-call.
+ *
+ * A thread that has entered teams has an *activity*, in its agent. It writes there only when a wait becomes long, and when such a wait is
+ * over; the fast path of a call knows nothing of it. The watcher (watch.h) reads it without a lock, at any time. The *roster* of a world
+ * lists the activities and the teams of the process. A thread without an agent that waits on the process communicator is listed for as
+ * long as a long wait lasts.
+ */
+#ifndef HIER_ACTIVITY_H
+#define HIER_ACTIVITY_H
+
+#include <core/rollcall.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+/** A wait is long after so many looks that went beyond the flag alone, or when the thread is about to sleep. */
+#define HIER_LOOKS_OF_A_LONG_WAIT 64
+
+struct weft_comm;
+struct weft_team;
+
+/** What a thread waits in. Numbers as in core_row. Texts live as long as the library. All members have 8 bytes. */
+typedef struct hier_doing {
+    const char *call; /* NULL: it waits for nothing */
+    const char *of;   /* or NULL */
+    const void *caller;
+    uint64_t since_ns;
+    uint64_t sequence, bytes;
+    int64_t comm, rank, ranks, root, peer, tag, collective;
+} hier_doing;
+
+enum { HIER_DOING_WORDS = 13 };
+_Static_assert(sizeof(hier_doing) == HIER_DOING_WORDS * sizeof(uint64_t), "words without padding");
+
+/**
+ * One writer, the thread; readers at any time. `turn` is odd while the words change.
+ *
+ * Writer: turn (odd), words (release), turn (even, release). Reader: turn (acquire), words (acquire), turn. The first load of turn
+ * acquires what the even store released: the words are not older than that. A word that is younger was stored with release after
+ * its writer made turn odd, and its load acquires that, so the second load of turn cannot return the first value any more
+ * (Boehm, "Can seqlocks get along with programming language memory models?", 2012).
+ */
+typedef struct hier_activity {
+    _Atomic uint64_t turn;
+    _Atomic uint64_t words[HIER_DOING_WORDS];
+    /* Under the roster's lock: */
+    uint64_t id; /* among those of the process */
+    int thread, home, home_rank;
+    struct hier_activity *next;
+} hier_activity;
+
+typedef struct hier_roster {
+    pthread_mutex_t lock;
+    bool watched; /* somebody reads; set before there are handles */
+    uint64_t ids;
+    hier_activity *first;
+    struct weft_team *teams;
+} hier_roster;
+
+/** A description with nothing in it but the communicator and the call. */
+hier_doing hier_doing_on(const struct weft_comm *comm, const char *call);
+
+/** By the activity's thread. `begin` says since when; `change` leaves that as it was, and a wait that is the same its number. */
+void hier_activity_begin(hier_activity *activity, const hier_doing *doing);
+void hier_activity_change(hier_activity *activity, const hier_doing *doing);
+void hier_activity_end(hier_activity *activity);
+
+/** By anybody: one consistent state, and its number. False: the thread has been writing whenever it was looked at. */
+bool hier_activity_read(const hier_activity *activity, hier_doing *doing, uint64_t *number);
+
+void hier_roster_init(hier_roster *roster);
+void hier_roster_destroy(hier_roster *roster);
+
+/** Lists an activity, known by a handle or (comm NULL) not by one; takes it from the list. */
+void hier_roster_add(hier_roster *roster, hier_activity *activity, const struct weft_comm *comm);
+void hier_roster_remove(hier_roster *roster, hier_activity *activity);
+
+/** The same for a team, which has numbers that nobody may have taken. */
+void hier_roster_add_team(hier_roster *roster, struct weft_team *team);
+void hier_roster_remove_team(hier_roster *roster, struct weft_team *team);
+
+/** Adds a row for each thread of the process. False: without memory. Any thread. */
+bool hier_roster_call(hier_roster *roster, int process, core_roll *roll);
+
+#endif

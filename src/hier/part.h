@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * Parts: a thread's shares in collectives of thread communicators that it has begun and not waited for: nonblocking and
+ * persistent ones.
+ *
+ *     queued ──its slot is free──▶ running ──its function is through──▶ complete
+ *                                     └──it failed──▶ settling ──nobody uses anything of it──▶ complete
+ *
+ * Any call in which the thread waits or tests moves all of its parts on (hier_agent_progress). Those of a communicator are queued in
+ * the order of their calls, and at most as many run as its team has slots. A part is its thread's alone; the network's share
+ * is driven as that of a blocking call, by whoever waits.
+ *
+ * A persistent collective is started in any order by its ranks: so each has a ring of its own.
+ */
+#ifndef HIER_PART_H
+#define HIER_PART_H
+
+#include <hier/message.h>
+#include <hier/thread.h>
+
+enum hier_part_state { HIER_QUEUED, HIER_RUNNING, HIER_SETTLING, HIER_COMPLETE };
+
+typedef struct hier_part {
+    weft_request base; /* its next_free links the communicator's lists of parts, too */
+    enum hier_part_state state;
+    hier_collective *run;
+    hier_arguments arguments; /* on staged memory, if there is some */
+    hier_call call;
+    intra_scratch scratch;
+    hier_ring *ring; /* of a persistent one, else NULL */
+    void *arrays;    /* of the arguments: copies of the user's, or NULL */
+    char *sentence;  /* of what went wrong, or NULL */
+} hier_part;
+
+/** Begins a collective whose arguments are checked; a persistent one is only prepared. WEFT_ERR_NOMEM. */
+int hier_part_make(weft_comm *comm, const hier_arguments *arguments, hier_collective *run, bool persistent,
+                   weft_request **request);
+
+/** Starts a persistent one that is not active. */
+void hier_part_restart(weft_request *request);
+
+/** Moves a handle's parts on; how many became complete. */
+unsigned hier_parts_progress(weft_comm *comm);
+
+/** Sleeps until something that one of the agent's parts waits for is there, for so long at most; false: none waits for a thread. */
+bool hier_parts_sleep(const hier_agent *agent, long nanoseconds);
+
+/** Waits for a part that is active and the only thing that its thread has under way beside messages, as a blocking call waits. */
+void hier_part_wait(weft_request *request);
+
+/** The error of a part that is complete, and its sentence; without one what has come stands in the user's buffers. */
+int hier_part_result(const weft_request *request);
+
+/** Gives one that is not active back to its communicator. */
+void hier_part_give(weft_request *request);
+
+/**
+ * The thread comes to no collective of the team any more: from now on those that it takes fail at once. When it has none under way
+ * it tells the others, who wait for it no longer; until then they need it, and it is called again at the end of each.
+ */
+void hier_retire(weft_comm *comm) __attribute__((cold));
+
+/** Frees what a handle keeps for its next parts. */
+void hier_parts_free(weft_comm *comm);
+
+/** Frees what persistent collectives have left: some thread never came to free its own. */
+void hier_rings_free(weft_team *team);
+
+#endif

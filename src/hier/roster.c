@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* The rows of a process, made from its activities and its teams. */
+#include <dlfcn.h>
+#include <hier/activity.h>
+#include <hier/comm.h>
+#include <string.h>
+#include <time.h>
+
+/* Waits are numbered a thread; these bits tell the threads apart. */
+#define THREAD_SHIFT 40
+
+static double seconds_since(uint64_t since_ns) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    double seconds = (double)now.tv_sec + (double)now.tv_nsec * 1e-9 - (double)since_ns * 1e-9;
+    return seconds > 0 ? seconds : 0;
+}
+
+/* Rows hold the caller's address until the roster is unlocked: to look it up takes the dynamic linker's lock, under which a library
+ * that is being loaded may enter a team. */
+static void keep_caller(core_row *row, const void *caller) {
+    memcpy(row->place, &caller, sizeof(caller));
+}
+
+static const void *take_caller(core_row *row) {
+    const void *caller;
+    memcpy(&caller, row->place, sizeof(caller));
+    memset(row->place, 0, sizeof(caller));
+    return caller;
+}
+
+/* "main+0x1c (program+0x11d4)": the second is for addr2line. One before the return address: that of the call. */
+static void describe_place(const void *caller, char *text, size_t bytes) {
+    Dl_info info;
+    if (!caller)
+        return;
+    const char *address = (const char *)caller - 1;
+    if (!dladdr(address, &info) || !info.dli_fname)
+        return;
+    const char *slash = strrchr(info.dli_fname, '/'), *file = slash ? slash + 1 : info.dli_fname;
+    size_t offset = (size_t)(address - (const char *)info.dli_fbase);
+    if (info.dli_sname)
+        snprintf(text, bytes, "%.40s+%#zx (%.24s+%#zx)", info.dli_sname,
+                 (size_t)(address - (const char *)info.dli_saddr), file, offset);
+    else
+        snprintf(text, bytes, "%.60s+%#zx", file, offset);
+}
+
+static void fill_wait(core_row *row, const hier_doing *doing) {
+    row->presence = CORE_WAITING;
+    row->comm = (int32_t)doing->comm;
+    row->rank = (int32_t)doing->rank;
+    row->ranks = (int32_t)doing->ranks;
+    row->root = (int32_t)doing->root;
+    row->peer = (int32_t)doing->peer;
+    row->tag = (int32_t)doing->tag;
+    row->collective = (int32_t)doing->collective;
+    row->sequence = doing->sequence;
+    row->bytes = doing->bytes;
+    row->waited_s = seconds_since(doing->since_ns);
+    snprintf(row->call, sizeof(row->call), "%s", doing->call);
+    snprintf(row->of, sizeof(row->of), "%s", doing->of ? doing->of : "");
+    keep_caller(row, doing->caller);
+}
+
+static bool call_activity(const hier_activity *activity, int process, core_roll *roll) {
+    core_row *row = core_roll_add(roll);
+    if (!row)
+        return false;
+    row->presence = CORE_OUTSIDE;
+    row->process = process;
+    row->thread = activity->thread;
+    row->home = activity->home;
+    row->home_rank = activity->home_rank;
+    hier_doing doing;
+    uint64_t number;
+    if (!hier_activity_read(activity, &doing, &number) || !doing.call)
+        return true; /* who writes all the time waits for nothing */
+    row->number = activity->id << THREAD_SHIFT | (number & (((uint64_t)1 << THREAD_SHIFT) - 1));
+    fill_wait(row, &doing);
+    return true;
+}
+
+/* The numbers of a team that nobody has. */
+static bool call_team(const weft_team *team, int process, core_roll *roll) {
+    for (int thread = 0; thread < hier_layout_threads(&team->layout, team->node); thread++) {
+        /* Relaxed: nothing is read of who has it. */
+        if (atomic_load_explicit(&team->taken[thread], memory_order_relaxed))
+            continue;
+        core_row *row = core_roll_add(roll);
+        if (!row)
+            return false;
+        row->presence = CORE_NOT_ENTERED;
+        row->process = process;
+        row->thread = thread;
+        row->home = (int32_t)team->context;
+        row->home_rank = (int32_t)team->offsets[team->node] + thread;
+    }
+    return true;
+}
+
+bool hier_roster_call(hier_roster *roster, int process, core_roll *roll) {
+    size_t before = roll->count;
+    bool good = true;
+    pthread_mutex_lock(&roster->lock);
+    for (const hier_activity *activity = roster->first; good && activity; activity = activity->next)
+        good = call_activity(activity, process, roll);
+    for (const weft_team *team = roster->teams; good && team; team = team->next_in_roster)
+        good = call_team(team, process, roll);
+    pthread_mutex_unlock(&roster->lock);
+    for (size_t i = before; i < roll->count; i++)
+        describe_place(take_caller(&roll->rows[i]), roll->rows[i].place, CORE_PLACE_BYTES);
+    if (!good || roll->count > before)
+        return good;
+    core_row *row = core_roll_add(roll);
+    if (!row)
+        return false;
+    row->presence = CORE_OUTSIDE;
+    row->process = process;
+    return true;
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <hier/part.h>
+#include <hier/request.h>
+#include <hier/waits.h>
+#include <string.h>
+
+#define ROOTED                                                                                                         \
+    (INTER_BIT(INTER_BCAST) | INTER_BIT(INTER_REDUCE) | INTER_BIT(INTER_GATHER) | INTER_BIT(INTER_GATHERV) |           \
+     INTER_BIT(INTER_SCATTER) | INTER_BIT(INTER_SCATTERV))
+
+static bool is_watched(const weft_comm *comm) {
+    return comm->world->roster.watched;
+}
+
+static void fill_collective(hier_doing *doing, enum inter_collective collective, uint64_t sequence, int root,
+                            size_t bytes) {
+    doing->collective = 1;
+    doing->sequence = sequence;
+    if (inter_is(collective, ROOTED))
+        doing->root = root;
+    if (bytes)
+        doing->bytes = bytes;
+}
+
+void hier_call_waits(hier_call *call) {
+    if (!is_watched(call->comm))
+        return;
+    const hier_arguments *arguments = call->arguments;
+    hier_doing doing = hier_doing_on(call->comm, arguments->call);
+    doing.caller = arguments->caller;
+    fill_collective(&doing, arguments->collective, call->meeting.sequence, arguments->root, arguments->bytes);
+    hier_activity_begin(&call->comm->agent->activity, &doing);
+}
+
+void hier_comm_waits_no_more(weft_comm *comm) {
+    if (comm->looks >= HIER_LOOKS_OF_A_LONG_WAIT && is_watched(comm))
+        hier_activity_end(&comm->agent->activity);
+    comm->looks = 0;
+}
+
+static void fill_message(hier_doing *doing, const hier_message *message) {
+    bool sends = message->base.kind == HIER_SEND;
+    doing->peer = sends ? message->envelope.peer : message->receive.match.source;
+    doing->tag = sends ? message->envelope.tag : message->receive.match.tag;
+    doing->bytes = sends ? message->envelope.bytes : message->receive.bytes;
+}
+
+/* Everything read here is the request's own from its start to its end. */
+static void fill_operation(hier_doing *doing, const hier_operation *operation) {
+    const inter_view *view = &operation->plan.view;
+    fill_collective(doing, view->collective, operation->id.persistent ? 0 : operation->id.sequence + 1, view->root,
+                    view->count * view->element_bytes);
+}
+
+static void fill_part(hier_doing *doing, const hier_part *part) {
+    const hier_arguments *arguments = &part->arguments;
+    fill_collective(doing, arguments->collective, part->ring ? 0 : part->call.meeting.sequence, arguments->root,
+                    arguments->bytes);
+}
+
+hier_doing hier_doing_request(const weft_request *request, const char *call) {
+    /* A blocking collective waits for its request by weft_wait. */
+    bool blocks = request->kind == HIER_COLLECTIVE && !request->persistent && strncmp(request->call, "weft_i", 6) != 0;
+    hier_doing doing = hier_doing_on(request->comm, blocks ? request->call : call);
+    if (request->call != doing.call)
+        doing.of = request->call;
+    if (request->kind == HIER_COLLECTIVE)
+        fill_operation(&doing, (const hier_operation *)request);
+    else if (request->kind == HIER_PART)
+        fill_part(&doing, (const hier_part *)request);
+    else if (request->kind != HIER_SENT)
+        fill_message(&doing, (const hier_message *)request);
+    doing.caller = blocks ? ((const hier_operation *)request)->caller : NULL;
+    return doing;
+}

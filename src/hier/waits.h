@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * When a wait becomes long, its thread says what it waits in (activity.h): the hooks in the loops that wait.
+ */
+#ifndef HIER_WAITS_H
+#define HIER_WAITS_H
+
+#include <hier/message.h>
+#include <hier/network.h>
+
+/** Says what a call waits in: of its first long wait. */
+void hier_call_waits(hier_call *call) __attribute__((cold));
+
+/** One look of a call that waits: a blocking one. */
+static inline void hier_call_looks(hier_call *call, bool tired) {
+    weft_comm *comm = call->comm;
+    if (comm->looks >= HIER_LOOKS_OF_A_LONG_WAIT)
+        return;
+    comm->looks = tired ? HIER_LOOKS_OF_A_LONG_WAIT : comm->looks + 1;
+    if (comm->looks == HIER_LOOKS_OF_A_LONG_WAIT)
+        hier_call_waits(call);
+}
+
+/** Of a message or a collective's request that is waited for, by `call`. */
+hier_doing hier_doing_request(const weft_request *request, const char *call);
+
+#endif

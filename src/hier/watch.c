@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/error.h>
+#include <hier/comm.h>
+#include <hier/watch.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A time-out is noticed so late at most: an eighth of it, but no more than this. */
+enum { LOOK_MS_MAX = 1000 };
+
+typedef struct hier_watch {
+    hier_world *world;
+    pthread_t thread;
+    int socket; /* to weftrun; -1: none */
+    int over;   /* an event descriptor: the watcher is to end */
+    int process;
+    time_t told_s;  /* when a time-out was last told; 0: never */
+    core_roll last; /* what was last written to the file */
+    core_packet packet;
+} hier_watch;
+
+static time_t now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+/* weftrun is gone or talks nonsense: on without it. */
+static void hang_up(hier_watch *watch) {
+    close(watch->socket);
+    watch->socket = -1;
+}
+
+/* Sends the packet, whose head is filled in but for the number of rows. */
+static void send_packet(hier_watch *watch, uint32_t rows) {
+    size_t bytes = core_packet_bytes(rows);
+    watch->packet.head.count = rows;
+    if (watch->socket >= 0 && send(watch->socket, &watch->packet, bytes, MSG_NOSIGNAL) != (ssize_t)bytes)
+        hang_up(watch);
+}
+
+static void answer(hier_watch *watch, uint32_t question) {
+    core_roll roll = {0};
+    /* Without memory as far as it went. */
+    (void)hier_roster_call(&watch->world->roster, watch->process, &roll);
+    size_t sent = 0;
+    uint32_t rows;
+    do { /* the last packet is one that is not full */
+        rows = roll.count - sent < CORE_PACKET_ROWS ? (uint32_t)(roll.count - sent) : CORE_PACKET_ROWS;
+        watch->packet.head = core_packet_head_of(CORE_PACKET_ROWS_OF, question, watch->process);
+        if (rows)
+            memcpy(watch->packet.rows, roll.rows + sent, rows * sizeof(core_row));
+        send_packet(watch, rows);
+        sent += rows;
+    } while (rows == CORE_PACKET_ROWS);
+    core_roll_free(&roll);
+}
+
+static void listen_to_weftrun(hier_watch *watch) {
+    core_packet_head head;
+    ssize_t bytes = recv(watch->socket, &head, sizeof(head), MSG_DONTWAIT);
+    if (bytes == sizeof(head) && head.version == CORE_PACKET_VERSION && head.kind == CORE_PACKET_ASK)
+        answer(watch, head.question);
+    else
+        hang_up(watch);
+}
+
+/* The process's own report; what cannot be written is lost. */
+static void write_report(hier_watch *watch, core_roll *roll, double longest_s) {
+    char name[CORE_PATH_BYTES + 16], when[64] = "";
+    snprintf(name, sizeof(name), "%s.%d", watch->world->config.hang_report, watch->process);
+    FILE *file = fopen(name, "ae");
+    if (!file)
+        return;
+    struct tm broken_down;
+    time_t now = time(NULL);
+    if (localtime_r(&now, &broken_down))
+        strftime(when, sizeof(when), "%F %T", &broken_down);
+    fprintf(file, "%s: a wait has lasted %.1f s; roll-call of process %d (pid %ld) of %d:\n", when, longest_s,
+            watch->process, (long)getpid(), watch->world->process_comm->size);
+    core_roll_sort(roll);
+    core_roll_print(file, roll, watch->world->process_comm->size == 1);
+    fclose(file);
+}
+
+/* Is a wait too long? It is told again while it lasts: whoever reports it knows what he has reported. */
+static void look_at_waits(hier_watch *watch) {
+    int limit_s = watch->world->config.hang_timeout;
+    if (watch->told_s && now_s() - watch->told_s < limit_s)
+        return;
+    core_roll roll = {0};
+    if (hier_roster_call(&watch->world->roster, watch->process, &roll) && core_roll_longest(&roll) >= limit_s) {
+        watch->told_s = now_s();
+        if (watch->socket >= 0) {
+            watch->packet.head = core_packet_head_of(CORE_PACKET_HANG, (uint32_t)limit_s, watch->process);
+            send_packet(watch, 0);
+        } else if (!core_roll_stands(&watch->last, limit_s, &roll)) {
+            write_report(watch, &roll, core_roll_longest(&roll));
+            core_roll_free(&watch->last);
+            watch->last = roll;
+            return;
+        }
+    }
+    core_roll_free(&roll);
+}
+
+static void *run(void *argument) {
+    hier_watch *watch = argument;
+    int limit_s = watch->world->config.hang_timeout, look_ms = limit_s < 8 ? limit_s * 1000 / 8 : LOOK_MS_MAX;
+    if (!limit_s)
+        look_ms = -1;
+    for (;;) {
+        struct pollfd fds[2] = {{.fd = watch->over, .events = POLLIN}, {.fd = watch->socket, .events = POLLIN}};
+        poll(fds, 2, look_ms);
+        if (fds[0].revents)
+            return NULL;
+        if (fds[1].revents)
+            listen_to_weftrun(watch);
+        if (limit_s)
+            look_at_waits(watch);
+    }
+}
+
+/* The variable holds the job's PMIx namespace and the directory, so that a job within this one does not answer for it. */
+static int connect_to_weftrun(void) {
+    const char *session = getenv(CORE_ROLLCALL_VARIABLE), *job = getenv("PMIX_NAMESPACE");
+    size_t length = job ? strlen(job) : 0;
+    if (!session || !job || strncmp(session, job, length) != 0 || session[length] != ':')
+        return -1;
+    return core_rollcall_connect(session + length + 1);
+}
+
+static void free_watch(hier_watch *watch) {
+    if (watch->socket >= 0)
+        close(watch->socket);
+    if (watch->over >= 0)
+        close(watch->over);
+    core_roll_free(&watch->last);
+    free(watch);
+}
+
+/* The program's signals are not for this thread. */
+static bool start_thread(hier_watch *watch) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = pthread_create(&watch->thread, NULL, run, watch) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
+int hier_watch_start(hier_world *world, bool launched) {
+    int socket = launched ? connect_to_weftrun() : -1;
+    if (socket < 0 && !world->config.hang_timeout)
+        return WEFT_SUCCESS;
+    hier_watch *watch = calloc(1, sizeof(*watch));
+    if (!watch) {
+        if (socket >= 0)
+            close(socket);
+        return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for the watcher", world->process_comm->rank);
+    }
+    watch->world = world;
+    watch->process = world->process_comm->rank;
+    watch->socket = socket;
+    watch->over = eventfd(0, EFD_CLOEXEC);
+    world->roster.watched = true;
+    /* weftrun does not read: not for ever. */
+    const struct timeval limit = {.tv_sec = 1};
+    if (socket >= 0) {
+        setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+        watch->packet.head = core_packet_head_of(CORE_PACKET_HELLO, 0, watch->process);
+        send_packet(watch, 0);
+    }
+    if (watch->over < 0 || !start_thread(watch)) {
+        free_watch(watch);
+        world->roster.watched = false;
+        return core_error(WEFT_ERR_NOMEM, "rank %d: the watcher could not be started", world->process_comm->rank);
+    }
+    world->watch = watch;
+    return WEFT_SUCCESS;
+}
+
+void hier_watch_stop(hier_world *world) {
+    if (!world->watch)
+        return;
+    eventfd_write(world->watch->over, 1);
+    pthread_join(world->watch->thread, NULL);
+    free_watch(world->watch);
+    world->watch = NULL;
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The report made of rows: its order, its lines, who is missing, when there is something new to report; and rows and packets that
+// nobody should trust.
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <string>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
+extern "C" {
+#include <core/rollcall.h>
+}
+
+namespace {
+
+class RollCall : public testing::Test {
+  protected:
+    ~RollCall() override {
+        core_roll_free(&roll);
+    }
+    core_row *add(int presence, int process, int thread) {
+        core_row *row = core_roll_add(&roll);
+        row->presence = presence;
+        row->process = process;
+        row->thread = thread;
+        row->home = 1;
+        row->home_rank = process * 10 + thread;
+        return row;
+    }
+    core_row *waits(int process, int thread, const char *call, uint64_t sequence, int comm = 1) {
+        core_row *row = add(CORE_WAITING, process, thread);
+        strcpy(row->call, call);
+        row->sequence = sequence;
+        row->comm = comm;
+        row->rank = row->home_rank;
+        row->collective = sequence != 0;
+        row->waited_s = 5;
+        row->number = uint64_t(process * 100 + thread) * 1000;
+        return row;
+    }
+    std::string print(bool whole = true) {
+        core_roll_sort(&roll);
+        char *text = nullptr;
+        size_t bytes = 0;
+        FILE *file = open_memstream(&text, &bytes);
+        core_roll_print(file, &roll, whole);
+        fclose(file);
+        std::string result(text, bytes);
+        free(text);
+        return result;
+    }
+    // The ranks of the rows, in their order.
+    std::vector<int> order() {
+        core_roll_sort(&roll);
+        std::vector<int> ranks;
+        for (size_t i = 0; i < roll.count; i++)
+            ranks.push_back(roll.rows[i].home_rank);
+        return ranks;
+    }
+
+    core_roll roll = {};
+};
+
+using Ranks = std::vector<int>;
+
+} // namespace
+
+TEST_F(RollCall, OfNobody) {
+    EXPECT_EQ(print(), "");
+    EXPECT_EQ(core_roll_longest(&roll), 0);
+}
+
+TEST_F(RollCall, TheOddOneComesFirst) {
+    for (int process = 0; process < 3; process++)
+        for (int thread = 0; thread < 3; thread++)
+            waits(process, thread, "weft_barrier", 7);
+    roll.rows[4].presence = CORE_OUTSIDE;     // 11
+    roll.rows[5].presence = CORE_NOT_ENTERED; // 12
+    roll.rows[8].presence = CORE_ENDED;       // 22
+    strcpy(roll.rows[1].call, "weft_bcast");  // 1
+    roll.rows[0].sequence = 6;                // 0: behind
+    EXPECT_EQ(order(), (Ranks{22, 12, 11, 0, 1, 2, 10, 20, 21}));
+}
+
+TEST_F(RollCall, TheFewestOfSeveralOperationsComeFirst) {
+    for (int thread = 0; thread < 4; thread++)
+        waits(0, thread, "weft_allreduce", 3);
+    for (int thread = 4; thread < 6; thread++)
+        waits(0, thread, "weft_allreduce", 3, 2);
+    waits(0, 6, "weft_recv", 0);
+    EXPECT_EQ(order(), (Ranks{6, 4, 5, 0, 1, 2, 3}));
+}
+
+TEST_F(RollCall, WhoIsAheadIsNotBehind) {
+    waits(0, 0, "weft_bcast", 9);
+    waits(0, 1, "weft_bcast", 4);
+    waits(0, 2, "weft_bcast", 8);
+    waits(0, 3, "weft_bcast", 8);
+    EXPECT_EQ(order(), (Ranks{1, 0, 2, 3}));
+}
+
+TEST_F(RollCall, Lines) {
+    core_row *row = waits(1, 2, "weft_wait", 4);
+    strcpy(row->of, "weft_ibcast");
+    strcpy(row->place, "main+0x10 (program+0x1010)");
+    row->root = 3;
+    row->bytes = 64;
+    row->rank = 2;
+    row->ranks = 4;
+    row->comm = 2;
+    row = waits(2, CORE_NO_NUMBER, "weft_recv", 0, 0);
+    row->home = row->home_rank = CORE_NO_NUMBER;
+    row->rank = 2;
+    row->peer = -1;
+    row->tag = 7;
+    add(CORE_NO_ANSWER, 3, CORE_NO_NUMBER)->home_rank = CORE_NO_NUMBER;
+    EXPECT_EQ(
+        print(),
+        "  process 3: does not answer; is it stopped?\n"
+        "  process 2: in weft_recv on the process communicator, peer any, tag 7, for 5.0 s\n"
+        "  rank 12 (process 1, thread 2): in weft_wait for weft_ibcast #4 on communicator 2 as rank 2, root 3, 64 "
+        "bytes, for 5.0 s, called at main+0x10 (program+0x1010)\n"
+        "  missing in weft_wait for weft_ibcast #4 on communicator 2: rank 0, 1, 3 of 4\n");
+}
+
+TEST_F(RollCall, OfAPartOfAJobNobodyIsCalledMissing) {
+    waits(0, 0, "weft_barrier", 1)->ranks = 2;
+    EXPECT_EQ(print(false), "  rank 0 (process 0, thread 0): in weft_barrier #1 on communicator 1, for 5.0 s\n");
+}
+
+TEST_F(RollCall, ManyMissing) {
+    core_row *row = waits(0, 0, "weft_barrier", 1);
+    row->ranks = 100;
+    std::string text = print();
+    EXPECT_NE(text.find(": rank 1, 2, 3,"), std::string::npos) << text;
+    EXPECT_NE(text.find(" 32 and 67 more of 100\n"), std::string::npos) << text;
+}
+
+TEST_F(RollCall, NothingNewWhileTheLongWaitsStand) {
+    core_roll now = {};
+    auto set = [&now](std::vector<uint64_t> numbers) {
+        now.count = 0;
+        for (uint64_t number : numbers) {
+            core_row *row = core_roll_add(&now);
+            row->presence = CORE_WAITING;
+            row->number = number;
+        }
+    };
+    EXPECT_FALSE(core_roll_stands(&roll, 1, &now)) << "the first report";
+    waits(0, 1, "weft_barrier", 1);
+    waits(0, 2, "weft_barrier", 1);
+    waits(0, 3, "weft_barrier", 1)->waited_s = 0.5;
+    set({1000, 2000, 3000, 4000});
+    EXPECT_TRUE(core_roll_stands(&roll, 1, &now));
+    set({4001, 2000, 1000});
+    EXPECT_TRUE(core_roll_stands(&roll, 1, &now)) << "the short one is over";
+    set({1000, 3000});
+    EXPECT_FALSE(core_roll_stands(&roll, 1, &now)) << "a long one is over";
+    core_roll_free(&now);
+}
+
+TEST_F(RollCall, RowsOfStrangersAreMadeSafe) {
+    core_row *row = waits(0, 0, "weft_barrier", 1);
+    memset(row->call, 'x', sizeof(row->call));
+    strcpy(row->place, "a\033[2Jb");
+    EXPECT_TRUE(core_roll_check(row, 1, 0));
+    EXPECT_EQ(strlen(row->call), sizeof(row->call) - 1);
+    EXPECT_STREQ(row->place, "a?[2Jb");
+    EXPECT_FALSE(core_roll_check(row, 1, 1)) << "another process's";
+    for (int presence : {-1, int(CORE_PRESENCES)}) {
+        row->presence = presence;
+        EXPECT_FALSE(core_roll_check(row, 1, 0));
+    }
+    row->presence = CORE_WAITING;
+    for (double seconds : {-1.0, double(NAN), double(INFINITY)}) {
+        row->waited_s = seconds;
+        EXPECT_FALSE(core_roll_check(row, 1, 0));
+    }
+}
+
+TEST_F(RollCall, NumbersOfStrangersDoNoHarm) {
+    for (int32_t number : {INT32_MIN, -1, 0, INT32_MAX}) {
+        core_row *row = waits(0, number, "weft_bcast", UINT64_MAX, number);
+        row->rank = row->ranks = row->root = row->peer = row->tag = row->home = row->home_rank = number;
+        row->bytes = UINT64_MAX - 1;
+        row->collective = number;
+    }
+    EXPECT_NE(print(), "");
+}
+
+TEST(Packets, OfWrongLengthOrBuildAreRefused) {
+    static core_packet packet;
+    packet.head = core_packet_head_of(CORE_PACKET_ROWS_OF, 1, 0);
+    EXPECT_TRUE(core_packet_valid(&packet, core_packet_bytes(0)));
+    EXPECT_FALSE(core_packet_valid(&packet, core_packet_bytes(1)));
+    EXPECT_FALSE(core_packet_valid(&packet, sizeof(packet.head) - 1));
+    EXPECT_FALSE(core_packet_valid(&packet, 0));
+    packet.head.count = CORE_PACKET_ROWS;
+    EXPECT_TRUE(core_packet_valid(&packet, sizeof(packet)));
+    EXPECT_FALSE(core_packet_valid(&packet, sizeof(packet) + 1));
+    packet.head.count = UINT32_MAX;
+    EXPECT_FALSE(core_packet_valid(&packet, sizeof(packet)));
+    packet.head.count = 0;
+    packet.head.row_bytes++;
+    EXPECT_FALSE(core_packet_valid(&packet, core_packet_bytes(0)));
+    packet.head.row_bytes--;
+    packet.head.version++;
+    EXPECT_FALSE(core_packet_valid(&packet, core_packet_bytes(0)));
+}
+
+TEST(Packets, TravelThroughADirectoryOfAnyName) {
+    char top[] = "/tmp/weft-rollcall-XXXXXX";
+    ASSERT_TRUE(mkdtemp(top));
+    std::string directory = top + std::string("/") + std::string(200, 'd');
+    ASSERT_EQ(mkdir(directory.c_str(), 0700), 0);
+    EXPECT_LT(core_rollcall_connect(directory.c_str()), 0) << "nobody listens";
+    int listener = core_rollcall_listen(directory.c_str());
+    ASSERT_GE(listener, 0);
+    int one = core_rollcall_connect(directory.c_str());
+    ASSERT_GE(one, 0);
+    int other = accept(listener, nullptr, nullptr);
+    core_packet_head head = core_packet_head_of(CORE_PACKET_ASK, 5, 0), came = {};
+    EXPECT_EQ(send(other, &head, sizeof(head), 0), ssize_t(sizeof(head)));
+    EXPECT_EQ(recv(one, &came, sizeof(came), 0), ssize_t(sizeof(came)));
+    EXPECT_EQ(came.question, 5u);
+    for (int fd : {one, other, listener})
+        close(fd);
+    unlink((directory + "/" CORE_ROLLCALL_SOCKET).c_str());
+    rmdir(directory.c_str());
+    rmdir(top);
+    EXPECT_LT(core_rollcall_connect(directory.c_str()), 0) << "there is no such directory";
+}

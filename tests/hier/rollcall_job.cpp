@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// rollcall_job MODE FILE: jobs in which somebody is waited for until FILE is there. test_rollcall.cpp looks at what is reported.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+#include <weft/weft.h>
+
+namespace {
+
+std::string mode, file;
+
+void expect(int code) {
+    if (code == WEFT_SUCCESS)
+        return;
+    fprintf(stderr, "rollcall_job: %s\n", weft_last_error());
+    exit(1);
+}
+
+bool may_go_on() {
+    return access(file.c_str(), F_OK) == 0;
+}
+
+void wait_outside() {
+    while (!may_go_on())
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
+
+void barrier(weft_comm *comm) {
+    expect(weft_barrier(comm));
+}
+
+// The last rank comes late.
+void skip(weft_comm *world, weft_comm *) {
+    barrier(world);
+    if (weft_rank(world) == weft_size(world) - 1)
+        wait_outside();
+    barrier(world);
+}
+
+// The same with a nonblocking collective.
+void skip_nonblocking(weft_comm *world, weft_comm *) {
+    weft_request *request = WEFT_REQUEST_NULL;
+    double value = 1, sum = 0;
+    if (weft_rank(world) == weft_size(world) - 1)
+        wait_outside();
+    expect(weft_iallreduce(&value, &sum, 1, WEFT_DOUBLE, WEFT_SUM, world, &request));
+    expect(weft_wait(&request, WEFT_STATUS_IGNORE));
+}
+
+// For ever: rank 1 is where nobody else is.
+void elsewhere(weft_comm *world, weft_comm *other) {
+    int value = 0;
+    barrier(world);
+    if (weft_rank(world) == 1)
+        expect(weft_bcast(&value, 1, WEFT_INT, 0, other));
+    barrier(world);
+    barrier(world);
+}
+
+// Rank 0 receives what the last rank sends late; the rest are in a barrier.
+void receive(weft_comm *world, weft_comm *) {
+    double values[3] = {0};
+    int last = weft_size(world) - 1;
+    if (weft_rank(world) == 0)
+        expect(weft_recv(values, 3, WEFT_DOUBLE, last, 7, world, WEFT_STATUS_IGNORE));
+    if (weft_rank(world) == last) {
+        wait_outside();
+        expect(weft_send(values, 3, WEFT_DOUBLE, 0, 7, world));
+    }
+    barrier(world);
+}
+
+// The same by a request among others.
+void wait_all(weft_comm *world, weft_comm *) {
+    int in[3] = {0}, out = 0, last = weft_size(world) - 1, rank = weft_rank(world);
+    std::vector<weft_request *> requests(3, WEFT_REQUEST_NULL);
+    if (rank == 0) {
+        expect(weft_irecv(&in[0], 1, WEFT_INT, 1, 1, world, &requests[0]));
+        expect(weft_irecv(&in[1], 1, WEFT_INT, last, 2, world, &requests[2]));
+        expect(weft_waitall(3, requests.data(), WEFT_STATUSES_IGNORE));
+    }
+    if (rank == 1)
+        expect(weft_send(&out, 1, WEFT_INT, 0, 1, world));
+    if (rank == last) {
+        wait_outside();
+        expect(weft_send(&out, 1, WEFT_INT, 0, 2, world));
+    }
+    barrier(world);
+}
+
+// All are busy until rank 0 finds the file; `least_s`: but at least for so long.
+void work(weft_comm *world, double least_s) {
+    auto begin = std::chrono::steady_clock::now();
+    for (int over = 0; !over;) {
+        if (weft_rank(world) == 0) {
+            std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+            over = may_go_on() && passed.count() >= least_s;
+        }
+        expect(weft_bcast(&over, 1, WEFT_INT, 0, world));
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
+
+void healthy(weft_comm *world, weft_comm *) {
+    work(world, 0);
+}
+
+void busy(weft_comm *world, weft_comm *) {
+    work(world, 2.5);
+}
+
+struct Mode {
+    const char *name;
+    void (*run)(weft_comm *world, weft_comm *other);
+};
+const Mode modes[] = {{"skip", skip},
+                      {"skip_nonblocking", skip_nonblocking},
+                      {"elsewhere", elsewhere},
+                      {"receive", receive},
+                      {"wait_all", wait_all},
+                      {"healthy", healthy},
+                      {"busy", busy}};
+
+void on_teams(void (*run)(weft_comm *, weft_comm *)) {
+    weft_team *first = nullptr, *second = nullptr;
+    expect(weft_team_create(weft_process_comm(), 0, &first));
+    expect(weft_team_create(weft_process_comm(), 0, &second));
+    auto body = [&](int thread) {
+        weft_comm *world = nullptr, *other = nullptr;
+        expect(weft_team_enter(first, thread, &world));
+        expect(weft_team_enter(second, thread, &other));
+        run(world, other);
+        expect(weft_team_leave(&other));
+        expect(weft_team_leave(&world));
+    };
+    std::vector<std::thread> others;
+    for (int thread = 1; thread < weft_team_threads(first); thread++)
+        others.emplace_back(body, thread);
+    body(0);
+    for (std::thread &other : others)
+        other.join();
+    expect(weft_team_free(&second));
+    expect(weft_team_free(&first));
+}
+
+// A team that not all enter: process 1 comes without its last thread.
+void unentered() {
+    weft_team *team = nullptr;
+    expect(weft_team_create(weft_process_comm(), 2, &team));
+    auto body = [&](int thread) {
+        if (thread == 1 && weft_rank(weft_process_comm()) == 1)
+            wait_outside();
+        weft_comm *world = nullptr;
+        expect(weft_team_enter(team, thread, &world));
+        barrier(world);
+        expect(weft_team_leave(&world));
+    };
+    std::thread other(body, 1);
+    body(0);
+    other.join();
+    expect(weft_team_free(&team));
+}
+
+// Ranks are processes: the last one comes late to a broadcast, the others wait in a blocking and in a nonblocking one.
+void processes() {
+    weft_comm *comm = weft_process_comm();
+    int value = 0;
+    weft_request *request = WEFT_REQUEST_NULL;
+    if (weft_rank(comm) == weft_size(comm) - 1)
+        wait_outside();
+    if (weft_rank(comm) == 0) {
+        expect(weft_bcast(&value, 1, WEFT_INT, weft_size(comm) - 1, comm));
+        return;
+    }
+    expect(weft_ibcast(&value, 1, WEFT_INT, weft_size(comm) - 1, comm, &request));
+    expect(weft_wait(&request, WEFT_STATUS_IGNORE));
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    if (argc != 3)
+        return 2;
+    mode = argv[1];
+    file = argv[2];
+    printf("up %ld\n", long(getpid()));
+    fflush(stdout);
+    if (mode == "before_init")
+        wait_outside();
+    expect(weft_init(nullptr));
+    if (mode == "unentered")
+        unentered();
+    if (mode == "processes")
+        processes();
+    for (const Mode &one : modes)
+        if (mode == one.name)
+            on_teams(one.run);
+    if (mode == "healthy") {
+        printf("worked\n");
+        fflush(stdout);
+    }
+    expect(weft_finalize());
+    return 0;
+}

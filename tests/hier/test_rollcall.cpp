@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The roll-call of whole jobs: who is named, in which order, how often, and that the job goes on.
+#include "tools/command.h"
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+// A file that tells the job to go on, in a directory that goes with the test.
+class Job {
+  public:
+    explicit Job(std::vector<std::string> options, const std::string &mode) {
+        char path[] = "/tmp/weft-rollcall-XXXXXX";
+        if (mkdtemp(path))
+            directory = path;
+        options.insert(options.end(), {"--", PROGRAM, mode, go()});
+        if (mode.size())
+            command.reset(new Weftrun(options));
+    }
+    ~Job() {
+        command.reset();
+        unlink(go().c_str());
+        unlink((directory + "/hang.0").c_str());
+        rmdir(directory.c_str());
+    }
+    std::string go() const {
+        return directory + "/go";
+    }
+    void go_on() const {
+        std::ofstream file(go());
+    }
+    Weftrun *operator->() const {
+        return command.get();
+    }
+    // Waits until `text` stands in what was reported.
+    bool reports(const std::string &text) const {
+        for (int look = 0; look < 6000; look++, usleep(10000))
+            if (command->err().find(text) != std::string::npos)
+                return true;
+        return false;
+    }
+    // The lines of the report. Numbers that vary are left out: seconds, and where something was called.
+    std::vector<std::string> lines() const {
+        std::istringstream text(command->err());
+        std::vector<std::string> result;
+        for (std::string line; std::getline(text, line);)
+            result.push_back(cut(cut(cut(line, ", called at ", ""), ", for ", " s"), " has lasted ", " s"));
+        return result;
+    }
+
+    // Without what begins with `from`, up to the next `to`, or to its end where that is "".
+    static std::string cut(const std::string &line, const std::string &from, const std::string &to) {
+        size_t begin = line.find(from);
+        if (begin == std::string::npos)
+            return line;
+        size_t end = to.empty() ? line.size() : line.find(to, begin + from.size());
+        return line.substr(0, begin) + (end == std::string::npos ? "" : line.substr(end + to.size()));
+    }
+
+    std::string directory;
+    std::unique_ptr<Weftrun> command;
+};
+
+using Lines = std::vector<std::string>;
+
+const char hang[] = "weftrun: a wait; roll-call of 2 processes:";
+
+// Time for a second report to come, were there one.
+void linger() {
+    usleep(2500000);
+}
+
+std::vector<std::string> options(const std::string &shape, std::vector<std::string> more = {}) {
+    size_t x = shape.find('x');
+    std::vector<std::string> result = {"--hang-timeout", "1", "-n", shape.substr(0, x), "-t", shape.substr(x + 1)};
+    result.insert(result.end(), more.begin(), more.end());
+    return result;
+}
+
+} // namespace
+
+class RollCall : public testing::TestWithParam<const char *> {};
+class RollCallOfOthers : public testing::TestWithParam<const char *> {};
+
+TEST_P(RollCall, OneRankSkipsABarrier) {
+    Job job(options("2x2", {"-x", GetParam()}), "skip");
+    ASSERT_TRUE(job.reports("missing in")) << job->err();
+    linger();
+    job.go_on();
+    EXPECT_EQ(job->wait(), 0) << job->err();
+    EXPECT_EQ(job.lines(), (Lines{hang, "  rank 3 (process 1, thread 1): outside weft",
+                                  "  rank 0 (process 0, thread 0): in weft_barrier #2 on communicator 1",
+                                  "  rank 1 (process 0, thread 1): in weft_barrier #2 on communicator 1",
+                                  "  rank 2 (process 1, thread 0): in weft_barrier #2 on communicator 1",
+                                  "  missing in weft_barrier #2 on communicator 1: rank 3 of 4"}))
+        << job->err();
+    EXPECT_NE(job->err().find("called at "), std::string::npos);
+}
+
+TEST_P(RollCallOfOthers, AReceiveWithoutASender) {
+    Job job(options("2x2", {"-x", GetParam()}), "receive");
+    ASSERT_TRUE(job.reports("missing in")) << job->err();
+    linger();
+    job.go_on();
+    EXPECT_EQ(job->wait(), 0) << job->err();
+    EXPECT_EQ(job.lines(),
+              (Lines{hang, "  rank 3 (process 1, thread 1): outside weft",
+                     "  rank 0 (process 0, thread 0): in weft_recv on communicator 1, peer 3, tag 7, 24 bytes",
+                     "  rank 1 (process 0, thread 1): in weft_barrier #1 on communicator 1",
+                     "  rank 2 (process 1, thread 0): in weft_barrier #1 on communicator 1",
+                     "  missing in weft_barrier #1 on communicator 1: rank 0, 3 of 4"}))
+        << job->err();
+}
+
+TEST_P(RollCallOfOthers, OneRankIsInAnotherCollective) {
+    Job job(options("2x2", {"-x", GetParam()}), "elsewhere");
+    ASSERT_TRUE(job.reports("missing in weft_barrier")) << job->err();
+    linger();
+    EXPECT_EQ(job.lines(),
+              (Lines{hang, "  rank 1 (process 0, thread 1): in weft_bcast #1 on communicator 2, root 0, 4 bytes",
+                     "  rank 0 (process 0, thread 0): in weft_barrier #2 on communicator 1",
+                     "  rank 2 (process 1, thread 0): in weft_barrier #2 on communicator 1",
+                     "  rank 3 (process 1, thread 1): in weft_barrier #2 on communicator 1",
+                     "  missing in weft_bcast #1 on communicator 2: rank 0, 2, 3 of 4",
+                     "  missing in weft_barrier #2 on communicator 1: rank 1 of 4"}))
+        << job->err();
+    job->signal(SIGTERM);
+    EXPECT_EQ(job->wait(), 128 + SIGTERM);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, RollCallOfOthers, testing::Values("WEFT_WAIT=auto", "WEFT_THREAD_LEVEL=funneled"));
+INSTANTIATE_TEST_SUITE_P(Ways, RollCall,
+                         testing::Values("WEFT_WAIT=auto", "WEFT_WAIT=yield", "WEFT_WAIT=block",
+                                         "WEFT_THREAD_LEVEL=funneled", "WEFT_THREAD_LEVEL=multiple", "WEFT_LINES=off"));
+
+TEST(RollCallOf, ThreadsOfOneProcess) {
+    Job job(options("1x4"), "skip");
+    ASSERT_TRUE(job.reports("missing in")) << job->err();
+    linger();
+    job.go_on();
+    EXPECT_EQ(job->wait(), 0) << job->err();
+    EXPECT_EQ(job.lines(),
+              (Lines{"weftrun: a wait; roll-call of 1 process:", "  rank 3 (process 0, thread 3): outside weft",
+                     "  rank 0 (process 0, thread 0): in weft_barrier #2 on communicator 1",
+                     "  rank 1 (process 0, thread 1): in weft_barrier #2 on communicator 1",
+                     "  rank 2 (process 0, thread 2): in weft_barrier #2 on communicator 1",
+                     "  missing in weft_barrier #2 on communicator 1: rank 3 of 4"}))
+        << job->err();
+}
+
+TEST(RollCallOf, NonblockingCollectives) {
+    Job job(options("2x2"), "skip_nonblocking");
+    ASSERT_TRUE(job.reports("missing in")) << job->err();
+    job.go_on();
+    EXPECT_EQ(job->wait(), 0) << job->err();
+    const std::string wait = "in weft_wait for weft_iallreduce #1 on communicator 1";
+    EXPECT_EQ(job.lines(),
+              (Lines{hang, "  rank 3 (process 1, thread 1): outside weft",
+                     "  rank 0 (process 0, thread 0): " + wait + ", 8 bytes",
+                     "  rank 1 (process 0, thread 1): " + wait + ", 8 bytes",
+                     "  rank 2 (process 1, thread 0): " + wait + ", 8 bytes", "  missing " + wait + ": rank 3 of 4"}))
+        << job->err();
+}
+
+TEST(RollCallOf, AListOfRequests) {
+    Job job(options("2x2"), "wait_all");
+    ASSERT_TRUE(job.reports("missing in")) << job->err();
+    job.go_on();
+    EXPECT_EQ(job->wait(), 0) << job->err();
+    EXPECT_NE(job->err().find("rank 0 (process 0, thread 0): in weft_waitall for weft_irecv on communicator 1, peer 3, "
+                              "tag 2, 4 bytes"),
+              std::string::npos)
+        << job->err();
+}
+
+TEST(RollCallOf, AThreadThatHasNotEntered) {
+    Job job(options("2x2"), "unentered");
+    ASSERT_TRUE(job.reports("missing in")) << job->err();
+    job.go_on();
+    EXPECT_EQ(job->wait(), 0) << job->err();
+    EXPECT_EQ(job.lines().at(1),
+              "  rank 3 (process 1, thread 1): is not in communicator 1: it has not entered the team, "
+              "or has left it")
+        << job->err();
+}
+
+TEST(RollCallOf, Processes) {
+    Job job(options("3x1"), "processes");
+    ASSERT_TRUE(job.reports("missing in")) << job->err();
+    linger();
+    job.go_on();
+    EXPECT_EQ(job->wait(), 0) << job->err();
+    Lines lines = job.lines();
+    ASSERT_EQ(lines.size(), 5u) << job->err();
+    EXPECT_EQ(lines[1], "  process 2: no thread of it waits in weft");
+    EXPECT_EQ(lines[2].substr(0, 27), "  process 0: in weft_bcast ");
+    EXPECT_EQ(lines[3].substr(0, 42), "  process 1: in weft_wait for weft_ibcast ");
+    EXPECT_NE(lines[3].find(" on the process communicator, root 2, 4 bytes"), std::string::npos);
+    EXPECT_EQ(lines[4].substr(lines[4].find(" on ")), " on the process communicator: rank 2 of 3");
+}
+
+TEST(RollCallOf, AJobThatMovesIsNotReported) {
+    Job job(options("2x2"), "busy");
+    job.go_on();
+    EXPECT_EQ(job->wait(), 0);
+    EXPECT_EQ(job->err(), "");
+}
+
+TEST(RollCallOf, AHealthyJobOnASignal) {
+    Job job({"-n", "2", "-t", "2"}, "healthy");
+    ASSERT_TRUE(job->wait_for_output("up", 2));
+    /* The first may come before weft_init. */
+    do
+        job->signal(SIGUSR1);
+    while (job.reports("roll-call of 2 processes:\n") && job->err().find("rank 3") == std::string::npos &&
+           usleep(50000) == 0);
+    job.go_on();
+    EXPECT_EQ(job->wait(), 0) << job->err();
+    EXPECT_NE(job->err().find("weftrun: roll-call of 2 processes:\n"), std::string::npos);
+    EXPECT_TRUE(job->wait_for_output("worked", 2));
+}
+
+TEST(RollCallOf, AJobThatHasNotBegun) {
+    Job job({"-n", "2"}, "before_init");
+    ASSERT_TRUE(job->wait_for_output("up", 2));
+    job->signal(SIGUSR1);
+    ASSERT_TRUE(job.reports("process 1: before"));
+    job.go_on();
+    EXPECT_EQ(job->wait(), 0) << job->err();
+    EXPECT_EQ(job.lines(),
+              (Lines{"weftrun: roll-call of 2 processes:", "  process 0: before weft_init or after weft_finalize",
+                     "  process 1: before weft_init or after weft_finalize"}));
+}
+
+TEST(RollCallOf, AProcessThatIsStopped) {
+    Job job(options("2x2"), "skip");
+    ASSERT_TRUE(job.reports("missing in")) << job->err();
+    std::string out = job->out();
+    ASSERT_EQ(out.substr(0, 3), "up ");
+    pid_t pid = pid_t(std::stol(out.substr(3)));
+    kill(pid, SIGSTOP);
+    job->signal(SIGUSR1);
+    EXPECT_TRUE(job.reports(": does not answer")) << job->err();
+    kill(pid, SIGCONT);
+    job.go_on();
+    EXPECT_EQ(job->wait(), 0) << job->err();
+}
+
+// Without weftrun: each process writes a file of its own.
+TEST(RollCallOf, AProcessAlone) {
+    Job job({}, "");
+    std::string file = job.directory + "/hang",
+                command =
+                    "WEFT_THREADS=3 WEFT_HANG_TIMEOUT=1 WEFT_HANG_REPORT=" + file + " " PROGRAM " skip " + job.go();
+    FILE *program = popen(command.c_str(), "r");
+    ASSERT_TRUE(program);
+    std::string text;
+    for (int look = 0; look < 6000 && text.find("missing") == std::string::npos; look++, usleep(10000)) {
+        std::ifstream report(file + ".0");
+        text.assign(std::istreambuf_iterator<char>(report), std::istreambuf_iterator<char>());
+    }
+    linger();
+    job.go_on();
+    EXPECT_EQ(pclose(program), 0);
+    std::ifstream report(file + ".0");
+    text.assign(std::istreambuf_iterator<char>(report), std::istreambuf_iterator<char>());
+    size_t first = text.find("roll-call of process 0");
+    ASSERT_NE(first, std::string::npos) << text;
+    EXPECT_EQ(text.find("roll-call of process 0", first + 1), std::string::npos) << text;
+    EXPECT_NE(text.find("\n  rank 2 (process 0, thread 2): outside weft\n  rank 0"), std::string::npos) << text;
+}
+
+TEST(RollCallOptions, AreChecked) {
+    Result result = run({"--hang-timeout", "0", "true"});
+    EXPECT_EQ(result.status, 2);
+    EXPECT_NE(result.err.find("--hang-timeout"), std::string::npos);
+}
