@@ -101,11 +101,28 @@ void hier_fail(hier_call *call) {
     call->gone = 0;
 }
 
+/*
+ * The other processes wait for this one: they are told, by this thread, or by the one in the funnel, which may be this one. Who may
+ * not drive leaves it to the leader's next look.
+ */
+static bool have_told(const hier_call *call) {
+    hier_world *world = call->comm->world;
+    /* Relaxed: hier_ledger_tell_trips acquires. */
+    if (hier_single_node(call) || !hier_may_drive(world) ||
+        !atomic_load_explicit(&world->ledgers->trips, memory_order_relaxed))
+        return true;
+    if (!hier_funnel_try(world))
+        return false;
+    hier_ledger_tell_trips(world);
+    hier_funnel_leave(world);
+    return true;
+}
+
 bool hier_settle(hier_call *call) {
     int threads = hier_threads(call);
     while (call->gone < threads && is_gone(call, call->gone))
         call->gone++;
-    return settle_network(call, call->gone == threads) && call->gone == threads;
+    return settle_network(call, call->gone == threads) && call->gone == threads && have_told(call);
 }
 
 /* What a thread that waits in no meeting does between two looks. */
@@ -139,21 +156,10 @@ void hier_await_slot(hier_call *call) {
     }
 }
 
-/* The other processes wait for this one. Who may not drive leaves it to the leader's next look. */
-static void tell_others(hier_world *world) {
-    if (!hier_may_drive(world))
-        return;
-    hier_funnel_enter(world);
-    hier_ledger_tell_trips(world);
-    hier_funnel_leave(world);
-}
-
 /* The other threads may not come to the next collective, so this one does not either. */
 void hier_end_badly(hier_call *call) {
     if (hier_single_node(call))
         return;
-    if (call->error)
-        tell_others(call->comm->world);
     if (!hier_ledger_is_broken(call->comm->ledger))
         return;
     call->error = hier_ledger_error(call->comm, call->arguments->call);

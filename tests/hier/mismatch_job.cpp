@@ -98,10 +98,12 @@ TEST_F(MismatchJob, ProcessesWithLongMessages) {
 
 TEST_F(MismatchJob, ProcessesWithRequests) {
     mismatch_nonblocking(comm_, last_);
+    expect_messages(comm_);
 }
 
 TEST_F(MismatchJob, ProcessesWithPersistentRequests) {
     mismatch_persistent(comm_, last_);
+    expect_messages(comm_);
 }
 
 // One calls a collective, the others are about to end.
