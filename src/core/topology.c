@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
@@ -95,6 +96,53 @@ static int load_tree(hwloc_topology_t *tree) {
     return WEFT_SUCCESS;
 }
 
+/* A machine that was read from a file or a string has no binding of ours: all that it allows. */
+static bool read_binding(hwloc_topology_t tree, hwloc_bitmap_t ours) {
+    bool bound = hwloc_topology_is_thissystem(tree) && hwloc_get_cpubind(tree, ours, HWLOC_CPUBIND_THREAD) == 0;
+    if (!bound)
+        hwloc_bitmap_copy(ours, hwloc_topology_get_allowed_cpuset(tree));
+    return bound;
+}
+
+static int largest(hwloc_topology_t tree, int depth, hwloc_const_bitmap_t ours, hwloc_bitmap_t both) {
+    int most = 0;
+    for (hwloc_obj_t object = NULL; (object = hwloc_get_next_obj_by_depth(tree, depth, object));) {
+        hwloc_bitmap_and(both, object->cpuset, ours);
+        most = hwloc_bitmap_weight(both) > most ? hwloc_bitmap_weight(both) : most;
+    }
+    return most;
+}
+
+/* Keeps them rising. */
+static int insert(int *sizes, int count, int most, int size) {
+    int at = count;
+    while (at && sizes[at - 1] > size)
+        at--;
+    if (size < 2 || count == most || (at && sizes[at - 1] == size))
+        return count;
+    memmove(&sizes[at + 1], &sizes[at], (size_t)(count - at) * sizeof(*sizes));
+    sizes[at] = size;
+    return count + 1;
+}
+
+int core_topology_groups(int *sizes, int most) {
+    hwloc_topology_t tree;
+    int count = 0;
+    if (load_tree(&tree) != WEFT_SUCCESS)
+        return 0;
+    hwloc_bitmap_t ours = hwloc_bitmap_alloc(), both = hwloc_bitmap_alloc();
+    if (ours && both) {
+        (void)read_binding(tree, ours);
+        for (int depth = hwloc_topology_get_depth(tree) - 1; depth >= 0; depth--)
+            count = insert(sizes, count, most, largest(tree, depth, ours, both));
+        count = insert(sizes, count, most, largest(tree, HWLOC_TYPE_DEPTH_NUMANODE, ours, both));
+    }
+    hwloc_bitmap_free(ours);
+    hwloc_bitmap_free(both);
+    hwloc_topology_destroy(tree);
+    return count;
+}
+
 int core_topology_print(FILE *file) {
     hwloc_topology_t tree;
     int code = load_tree(&tree);
@@ -105,10 +153,7 @@ int core_topology_print(FILE *file) {
         hwloc_topology_destroy(tree);
         return core_error(WEFT_ERR_NOMEM, "no memory for a set of processing units");
     }
-    /* A machine that was read from a file or a string has no binding of ours: all that it allows. */
-    bool bound = hwloc_topology_is_thissystem(tree) && hwloc_get_cpubind(tree, ours, HWLOC_CPUBIND_THREAD) == 0;
-    if (!bound)
-        hwloc_bitmap_copy(ours, hwloc_topology_get_allowed_cpuset(tree));
+    bool bound = read_binding(tree, ours);
     print_object(file, hwloc_get_root_obj(tree), 0, ours);
     fprintf(file, "* %d of %d processing units may be used by %s\n", hwloc_bitmap_weight(ours),
             hwloc_get_nbobjs_by_type(tree, HWLOC_OBJ_PU), bound ? "this process" : "anyone (not this machine)");

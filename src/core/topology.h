@@ -17,6 +17,12 @@ typedef struct core_topology {
 /** Looks at the cpuset of the calling thread (its parent process's when OpenMP binds threads) and at the host. Cheap: no full hwloc discovery. Never fails: 1 core if unknown. */
 void core_topology_read(core_topology *topology);
 
+/**
+ * How many of the processing units that this process may use the objects of each kind have (cores, caches, NUMA nodes, packages; of
+ * a kind the largest), rising, `most` of them at most; how many. A full discovery, which takes milliseconds. 0 if unknown.
+ */
+int core_topology_groups(int *sizes, int most);
+
 /** Prints the tree (package, NUMA node, L3, core) with hwloc, this process's cores marked. Returns a weft error code. */
 int core_topology_print(FILE *file);
 

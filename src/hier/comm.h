@@ -10,6 +10,7 @@
 #include <hier/world.h>
 #include <intra/mailbox.h>
 #include <intra/meeting.h>
+#include <intra/tree.h>
 
 #define HIER_COMM_MAGIC 0x7774434du
 #define HIER_TEAM_MAGIC 0x7774544du
@@ -50,6 +51,7 @@ struct weft_team {
     hier_layout layout;
     size_t *offsets; /* the layout's */
     intra_team *intra;
+    intra_tree tree;
     hier_slot *slots;
     intra_mailbox *mailboxes; /* by thread */
     _Atomic bool *taken;      /* by thread: its number is in use */

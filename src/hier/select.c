@@ -6,16 +6,19 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const thread_names[HIER_THREAD_ALGORITHMS] = {
-    [HIER_COUNTER] = "counter", [HIER_FLAGS] = "flags", [HIER_INLINE] = "inline", [HIER_SLICES] = "slices"};
+static const char *const thread_names[HIER_THREAD_ALGORITHMS] = {[HIER_COUNTER] = "counter",
+                                                                 [HIER_FLAGS] = "flags",
+                                                                 [HIER_INLINE] = "inline",
+                                                                 [HIER_SLICES] = "slices",
+                                                                 [HIER_TREE] = "tree"};
 
 #define BIT(algorithm) (1u << (algorithm))
 
 static const unsigned thread_algorithms[INTER_COLLECTIVES] = {
-    [INTER_BARRIER] = BIT(HIER_COUNTER) | BIT(HIER_FLAGS),
-    [INTER_BCAST] = BIT(HIER_COUNTER) | BIT(HIER_FLAGS) | BIT(HIER_INLINE),
-    [INTER_REDUCE] = BIT(HIER_COUNTER) | BIT(HIER_INLINE) | BIT(HIER_SLICES),
-    [INTER_ALLREDUCE] = BIT(HIER_COUNTER) | BIT(HIER_INLINE) | BIT(HIER_SLICES),
+    [INTER_BARRIER] = BIT(HIER_COUNTER) | BIT(HIER_FLAGS) | BIT(HIER_TREE),
+    [INTER_BCAST] = BIT(HIER_COUNTER) | BIT(HIER_FLAGS) | BIT(HIER_INLINE) | BIT(HIER_TREE),
+    [INTER_REDUCE] = BIT(HIER_COUNTER) | BIT(HIER_INLINE) | BIT(HIER_SLICES) | BIT(HIER_TREE),
+    [INTER_ALLREDUCE] = BIT(HIER_COUNTER) | BIT(HIER_INLINE) | BIT(HIER_SLICES) | BIT(HIER_TREE),
     [INTER_GATHER] = BIT(HIER_FLAGS),
     [INTER_SCATTER] = BIT(HIER_FLAGS),
     [INTER_ALLGATHER] = BIT(HIER_FLAGS),
@@ -54,6 +57,16 @@ bool hier_thread_algorithm_exists(enum inter_collective collective, enum hier_th
 
 const char *hier_thread_algorithm_name(enum hier_thread_algorithm algorithm) {
     return thread_names[algorithm];
+}
+
+bool hier_selects(const hier_selector *selector, enum hier_thread_algorithm algorithm) {
+    for (size_t row = 0; row < selector->count; row++)
+        if (selector->table[row].thread == algorithm)
+            return true;
+    for (int collective = 0; selector->overridden && collective < INTER_COLLECTIVES; collective++)
+        if (selector->overrides[collective].has_thread && selector->overrides[collective].thread == algorithm)
+            return true;
+    return false;
 }
 
 static int find_collective(const char *name) {

@@ -10,7 +10,7 @@
 
 #include <inter/algorithm.h>
 
-enum hier_thread_algorithm { HIER_COUNTER, HIER_FLAGS, HIER_INLINE, HIER_SLICES, HIER_THREAD_ALGORITHMS };
+enum hier_thread_algorithm { HIER_COUNTER, HIER_FLAGS, HIER_INLINE, HIER_SLICES, HIER_TREE, HIER_THREAD_ALGORITHMS };
 
 typedef struct hier_choice {
     const inter_algorithm *process;
@@ -123,6 +123,9 @@ static inline hier_choice hier_select(const hier_selector *selector, hier_key ke
     hier_choice choice = hier_select_unfixed(selector, key);
     return selector->overridden ? hier_select_fixed(selector, key, choice) : choice;
 }
+
+/** May it be chosen for some collective? */
+bool hier_selects(const hier_selector *selector, enum hier_thread_algorithm algorithm);
 
 /** Does the collective have the thread-level algorithm? For tests and listings. */
 bool hier_thread_algorithm_exists(enum inter_collective collective, enum hier_thread_algorithm algorithm);

@@ -79,10 +79,18 @@ static int make_mailboxes(weft_team *team, int threads, core_waiting waiting) {
     return code;
 }
 
+/* Looking at the machine takes milliseconds: only where it may matter. */
+static void make_tree(weft_team *team, int threads) {
+    int groups[INTRA_TREE_LEVELS];
+    bool used = hier_selects(&team->world->selector, HIER_TREE);
+    intra_tree_build(&team->tree, threads, groups, used ? core_topology_groups(groups, INTRA_TREE_LEVELS) : 0);
+}
+
 static int make_threads(weft_team *team, const weft_comm *parent, const entry *entries) {
     const core_config *config = &team->world->config;
     int threads = hier_layout_threads(&team->layout, team->node);
     core_waiting waiting = core_waiting_resolve(config->wait_policy, oversubscribed(parent, entries));
+    make_tree(team, threads);
     team->slots = calloc((size_t)config->slots, sizeof(*team->slots));
     team->taken = calloc((size_t)threads, sizeof(*team->taken));
     int code = make_mailboxes(team, threads, waiting);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * allreduce: nbBDE/inline, nbBDE/slices, nbBDE/counter (and Reduce+Bcast/…).
+ * allreduce: nbBDE/inline, nbBDE/slices, nbBDE/counter, nbBDE/tree (and Reduce+Bcast/…).
  *
  *     inline:   operands in the cells; on one node each thread combines all of them itself, on several who drives the
  *               network does, and the result comes back in the release cell
  *     slices:   thread t combines slice t of all operands straight from the users' buffers, on one node into everybody's
  *               receive buffer, on several into the leader's; the schedule works there in place, and all copy from it
  *     counter:  the leader combines all when `ready` says so; the others copy when it says so again
+ *     tree:     each thread combines its own with the sums of its children; then each copies from its parent
  */
-#include <hier/thread.h>
+#include <hier/tree.h>
 #include <intra/combine.h>
 #include <string.h>
 
@@ -108,7 +109,46 @@ static bool by_counter(hier_call *call) {
     HIER_OVER;
 }
 
+static void copy_from_parent(hier_call *call) {
+    const void *sum = intra_offer_of(&call->meeting, hier_tree_parent(call, 0))->recv;
+    if (sum)
+        memcpy(call->arguments->recv, sum, call->arguments->bytes);
+    else
+        call->error = core_error(WEFT_ERR_NOMEM, "rank %d: weft_allreduce: another rank has no memory for a sum",
+                                 call->comm->rank);
+}
+
+/* Up the tree, into each thread's receive buffer, and down again. */
+static bool by_tree(hier_call *call) {
+    intra_offer *mine = &call->meeting.own->payload.offer;
+    HIER_RESUME(call);
+    offer(call);
+    hier_network(call, 0, HIER_READY, start_from_leader);
+    HIER_AWAIT(call, hier_await_children(call, 0, HIER_READY));
+    hier_tree_combine(call, call->arguments->recv);
+    if (call->error) {
+        mine->recv = NULL;
+        return true;
+    }
+    intra_post(&call->meeting, HIER_READY);
+    if (call->comm->thread)
+        HIER_AWAIT(call, hier_await_parent(call, 0, HIER_RELEASED));
+    HIER_AWAIT(call, hier_await_network(call));
+    if (call->comm->thread)
+        copy_from_parent(call);
+    if (call->error) {
+        mine->recv = NULL;
+        return true;
+    }
+    intra_post(&call->meeting, HIER_RELEASED);
+    HIER_AWAIT(call, hier_await_children(call, 0, HIER_LEFT));
+    intra_post(&call->meeting, HIER_LEFT);
+    HIER_OVER;
+}
+
 bool hier_thread_allreduce(hier_call *call) {
+    if (call->choice.thread == HIER_TREE)
+        return by_tree(call);
     if (call->choice.thread == HIER_INLINE)
         return by_inline(call);
     return call->choice.thread == HIER_COUNTER ? by_counter(call) : by_slices(call);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * barrier: DISS/flags, DISS/counter.
+ * barrier: DISS/flags, DISS/counter, DISS/tree.
  *
  *     threads ──post or count──▶ leader ──process barrier──▶ release ──▶ threads
  *
  * On one node the threads look at each other's flags (or at the counter) and that is all.
  */
-#include <hier/thread.h>
+#include <hier/tree.h>
 
 static int start(hier_call *call) {
     inter_view view = {.collective = INTER_BARRIER, .rank = call->comm->node, .size = call->comm->layout->nodes};
@@ -38,8 +38,25 @@ static bool by_flags(hier_call *call) {
     HIER_OVER;
 }
 
+static bool by_tree(hier_call *call) {
+    HIER_RESUME(call);
+    hier_network(call, 0, HIER_READY, start);
+    HIER_AWAIT(call, hier_await_children(call, 0, HIER_READY));
+    intra_post(&call->meeting, HIER_READY);
+    if (hier_single_node(call)) {
+        if (call->comm->thread)
+            HIER_AWAIT(call, hier_await_parent(call, 0, HIER_RELEASED));
+        intra_post(&call->meeting, HIER_RELEASED);
+    } else {
+        HIER_AWAIT(call, hier_await_network(call));
+    }
+    HIER_OVER;
+}
+
 bool hier_thread_barrier(hier_call *call) {
     /* A collective without data comes here too. */
     call->choice = hier_select(&call->comm->world->selector, hier_key_without_bytes(INTER_BARRIER, call->comm->layout));
+    if (call->choice.thread == HIER_TREE)
+        return by_tree(call);
     return call->choice.thread == HIER_COUNTER ? by_counter(call) : by_flags(call);
 }

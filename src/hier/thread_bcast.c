@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * bcast: MST/inline, MST/flags, MST/counter (and nbFT/…).
+ * bcast: MST/inline, MST/flags, MST/counter, MST/tree (and nbFT/…).
  *
  *     root's node:   root's buffer ──▶ network, and every thread copies from it
  *     other nodes:   network ──▶ leader's buffer (inline: the release cell) ──▶ every thread copies from it
  *
  * One copy a thread, none for the root and the leaders; data crosses the network once a process.
  */
-#include <hier/thread.h>
+#include <hier/tree.h>
 #include <string.h>
 
 static int start(hier_call *call, void *buffer) {
@@ -107,7 +107,33 @@ static bool by_counter(hier_call *call) {
     HIER_OVER;
 }
 
+/* Down the tree: every thread copies from its parent's buffer, which is most likely in a cache that they share. */
+static bool by_tree(hier_call *call) {
+    int host = hier_host_thread(call), thread = call->comm->thread;
+    HIER_RESUME(call);
+    hier_network(call, host, HIER_READY, start_from_host);
+    if (thread == host) {
+        offer(call);
+        if (!hier_on_root_node(call))
+            HIER_AWAIT(call, hier_await_network(call));
+    } else {
+        call->meeting.own->payload.offer.recv = call->arguments->recv;
+        HIER_AWAIT(call, hier_await_parent(call, host, HIER_RELEASED));
+        if (!hier_on_root_node(call))
+            HIER_AWAIT(call, hier_await_network(call));
+        copy_from_host(call, hier_tree_parent(call, host));
+    }
+    intra_post(&call->meeting, HIER_RELEASED);
+    HIER_AWAIT(call, hier_await_children(call, host, HIER_LEFT));
+    intra_post(&call->meeting, HIER_LEFT);
+    if (thread == host || thread == 0)
+        HIER_AWAIT(call, hier_await_network(call));
+    HIER_OVER;
+}
+
 bool hier_thread_bcast(hier_call *call) {
+    if (call->choice.thread == HIER_TREE)
+        return by_tree(call);
     if (call->choice.thread == HIER_INLINE)
         return by_inline(call);
     return call->choice.thread == HIER_COUNTER ? by_counter(call) : by_flags(call);

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * reduce: MST/inline, MST/slices, MST/counter.
+ * reduce: MST/inline, MST/slices, MST/counter, MST/tree.
  *
  *     inline:   operands in the cells; the root (on other nodes: who drives the network) combines them
  *     slices:   thread t combines slice t of all operands, straight from the users' buffers, into the node's sum
  *     counter:  the host combines all when the `ready` counter says that they are there
+ *     tree:     each thread combines its own with the sums of its children
  *
  * then a process-level reduce of the nodes' sums. The node's sum is the root's receive buffer on its node, memory of the
  * leader's elsewhere; the thread that owns it is the host.
  */
 #include <core/error.h>
-#include <hier/thread.h>
+#include <hier/tree.h>
 #include <intra/combine.h>
 #include <string.h>
 
@@ -132,7 +133,35 @@ static bool by_counter(hier_call *call) {
     HIER_OVER;
 }
 
+/* Up the tree, whose top is thread 0 whatever the host: that keeps the order of the ranks. */
+static bool by_tree(hier_call *call) {
+    int thread = call->comm->thread, host = hier_host_thread(call);
+    HIER_RESUME(call);
+    offer(call);
+    hier_network(call, 0, HIER_READY, start_from_host);
+    intra_post(&call->meeting, HIER_OFFERED);
+    HIER_AWAIT(call, hier_await_children(call, 0, HIER_READY));
+    if (thread == 0) {
+        HIER_AWAIT(call, hier_await(call, host, HIER_OFFERED));
+        hier_tree_combine(call, sum_of_host(call));
+    } else {
+        hier_tree_combine(call, hier_tree_children(call, 0) ? hier_scratch(call, call->arguments->bytes) : NULL);
+    }
+    if (call->error)
+        return true;
+    intra_post(&call->meeting, HIER_READY);
+    if (thread)
+        HIER_AWAIT(call, hier_await_parent(call, 0, HIER_READY)); /* it has read */
+    if (thread == host && thread)
+        HIER_AWAIT(call, hier_await(call, 0, HIER_READY));
+    if (thread == host || thread == 0 || stays(call))
+        HIER_AWAIT(call, hier_await_network(call));
+    HIER_OVER;
+}
+
 bool hier_thread_reduce(hier_call *call) {
+    if (call->choice.thread == HIER_TREE)
+        return by_tree(call);
     if (call->choice.thread == HIER_INLINE)
         return by_inline(call);
     return call->choice.thread == HIER_COUNTER ? by_counter(call) : by_slices(call);

@@ -109,6 +109,20 @@ TEST(Topology, AMachineFromAString) {
     EXPECT_NE(tree.find("* 24 of 24 processing units"), std::string::npos) << tree;
 }
 
+TEST(Topology, GroupsRise) {
+    int sizes[8];
+    setenv("HWLOC_SYNTHETIC", "pack:2 l3:2 core:3 pu:2", 1);
+    int count = core_topology_groups(sizes, 8);
+    int few = core_topology_groups(sizes + 4, 2);
+    unsetenv("HWLOC_SYNTHETIC");
+    ASSERT_EQ(count, 4);
+    EXPECT_EQ(std::vector<int>(sizes, sizes + 4), (std::vector<int>{2, 6, 12, 24}));
+    EXPECT_EQ(few, 2) << "as many as there is room for";
+    count = core_topology_groups(sizes, 8);
+    for (int i = 1; i < count; i++)
+        EXPECT_LT(sizes[i - 1], sizes[i]);
+}
+
 TEST(Topology, AFileThatIsNoMachineIsAnError) {
     setenv("HWLOC_XMLFILE", "/dev/null", 1);
     setenv("HWLOC_COMPONENTS", "xml,stop", 1); // otherwise hwloc falls back on the machine itself

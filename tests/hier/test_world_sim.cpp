@@ -22,6 +22,7 @@ const char *const algorithms[] = {
     "barrier=/flags,bcast=nbFT/flags,reduce=/slices,allreduce=MSTReduce+MSTBcast/slices",
     "bcast=MST/inline,reduce=/inline,allreduce=MSTReduce+nbFTBcast/inline",
     "bcast=nbFT/counter,allreduce=MSTReduce+nbFTBcast/counter",
+    "barrier=/tree,bcast=/tree,reduce=/tree,allreduce=/tree",
 };
 
 constexpr unsigned several_algorithms = INTER_BIT(INTER_BARRIER) | INTER_BIT(INTER_BCAST) | INTER_REDUCTIONS;

@@ -47,11 +47,12 @@ using Threads = std::vector<int>; // of each process
 class SimTeams : public ::testing::TestWithParam<Threads> {
   protected:
     void on_team(weft_thread_level level, weft_wait_policy policy, int slots, uint64_t seed,
-                 const std::function<void(weft_comm *)> &run) {
+                 const std::function<void(weft_comm *)> &run, const char *algorithm = "") {
         threads::Watchdog watchdog(280);
         JobShape shape{GetParam(), level, policy};
         shape.slots = slots;
         shape.seed = seed;
+        shape.algorithm = algorithm;
         SCOPED_TRACE(::testing::Message() << shape);
         SimWorlds(shape).run(run);
     }
@@ -79,6 +80,20 @@ TEST_P(SimTeams, AnyOrderOfCompletion) {
 TEST_P(SimTeams, EveryWaitingPolicy) {
     for (weft_wait_policy policy : {WEFT_WAIT_YIELD, WEFT_WAIT_BLOCK})
         on_team(WEFT_THREAD_SERIALIZED, policy, 4, 7, [=](weft_comm *comm) { run_program(comm, 7, 60, 20); });
+}
+
+TEST_P(SimTeams, EveryThreadAlgorithm) {
+    for (const char *algorithm :
+         {"barrier=/counter,bcast=/counter,reduce=/counter,allreduce=/counter",
+          "barrier=/tree,bcast=/tree,reduce=/tree,allreduce=/tree",
+          "bcast=/flags,reduce=/slices,allreduce=/slices,scan=/slices,exscan=/slices,reduce_scatter=/slices"})
+        on_team(
+            WEFT_THREAD_SERIALIZED, WEFT_WAIT_AUTO, 4, 11,
+            [=](weft_comm *comm) {
+                run_program(comm, 11, 100, 30);
+                run_persistent(comm, 12, 10, 3);
+            },
+            algorithm);
 }
 
 // A thousand started before the first is waited for, the last one first.

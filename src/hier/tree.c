@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/error.h>
+#include <hier/tree.h>
+#include <string.h>
+
+static const void *sum_of(const hier_call *call, int child) {
+    return intra_offer_of(&call->meeting, hier_tree_child(call, 0, child))->send;
+}
+
+static bool all_there(const hier_call *call, int children) {
+    for (int i = 0; i < children; i++)
+        if (!sum_of(call, i))
+            return false;
+    return true;
+}
+
+/* From the last one down, as in intra/combine.c; only the last step writes to `out`, where an operand may be. */
+static int combine(hier_call *call, int children, void *work, void *out) {
+    const hier_arguments *arguments = call->arguments;
+    const void *sum = sum_of(call, children - 1);
+    int code = WEFT_SUCCESS;
+    for (int i = children - 2; i >= 0 && !code; i--) {
+        code = core_reduce(arguments->op, arguments->recv_type, sum_of(call, i), sum, work, arguments->recv_count);
+        sum = work;
+    }
+    return code ? code
+                : core_reduce(arguments->op, arguments->recv_type, arguments->send, sum, out, arguments->recv_count);
+}
+
+void hier_tree_combine(hier_call *call, void *out) {
+    const hier_arguments *arguments = call->arguments;
+    intra_offer *mine = &call->meeting.own->payload.offer;
+    int children = hier_tree_children(call, 0), code = WEFT_SUCCESS;
+    if (!children && call->comm->thread) {
+        mine->send = arguments->send;
+        return;
+    }
+    void *work = children > 1 ? hier_scratch(call, arguments->bytes) : out;
+    if (!out || !work || !all_there(call, children))
+        code = WEFT_ERR_NOMEM;
+    else if (children)
+        code = combine(call, children, work, out);
+    else if (out != arguments->send)
+        memcpy(out, arguments->send, arguments->bytes);
+    mine->send = code ? NULL : out;
+    if (code && !call->error)
+        call->error = core_error(code, "rank %d: %s: no memory for a sum of %zu bytes", call->comm->rank,
+                                 arguments->call, arguments->bytes);
+}
