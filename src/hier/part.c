@@ -258,8 +258,8 @@ static bool advance(hier_part *part) {
     if (part->state == HIER_SETTLING && !hier_settle(call))
         return false;
     hier_end(call);
-    if (call->error == WEFT_ERR_MISMATCH && !hier_single_node(call) && hier_ledger_is_broken(call->comm->ledger))
-        keep_sentence(part); /* that of the communicator */
+    if (call->comm->member->retired)
+        keep_sentence(part); /* that of the communicator, which hier_end has written */
     part->state = HIER_COMPLETE;
     part->base.comm->agent->parts--;
     part->base.comm->agent->completions++;
