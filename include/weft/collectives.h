@@ -29,10 +29,16 @@
  * - Errors that all report: WEFT_ERR_ARG (no communicator or one given back; null buffer with a count above 0; no datatype,
  *   or one that is not committed; an operation that the type does not have; WEFT_IN_PLACE where it is not allowed; bytes
  *   that overflow size_t), WEFT_ERR_RANK (root outside 0 … p-1), WEFT_ERR_THREAD (a handle of another thread; a process
- *   communicator under FUNNELED on another thread than weft_init's), WEFT_ERR_MISMATCH (threads of the process are in
+ *   communicator under FUNNELED on another thread than weft_init's), WEFT_ERR_MISMATCH (ranks are in
  *   different calls, or a message is shorter than expected), WEFT_ERR_TRUNCATE (or longer), WEFT_ERR_NOMEM,
  *   WEFT_ERR_TRANSPORT, WEFT_ERR_PROC_FAILED. Errors in the arguments are found before anything is sent.
- * - After WEFT_ERR_MISMATCH of threads the team is only good for leaving and freeing it.
+ * - Ranks whose calls differ in the collective, the root, the bytes, the operation or (of reductions) the type, that come in another
+ *   order, or that leave one out, are found out, at the latest when somebody has waited for 10 ms or so: every rank returns
+ *   WEFT_ERR_MISMATCH, in that call or, who could do its part of it, in a later one, and weft_last_error() names two ranks and what they
+ *   called. The communicator is broken then: all that is under way on it and all later collectives on it return the same error
+ *   at once. What came to receive buffers is undefined. A team is left and freed as always, messages go on, and so do other
+ *   communicators; weft_finalize goes well after it. A sequence number has 24 bits: one collective must not stay under way
+ *   while 2^24 others on its communicator are started.
  */
 #ifndef WEFT_COLLECTIVES_H
 #define WEFT_COLLECTIVES_H

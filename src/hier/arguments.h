@@ -32,6 +32,8 @@ typedef struct hier_arguments {
     struct hier_staging *staging; /* once staged: what the buffers above belong to */
     size_t bytes;                 /* a vector, or a block, of one rank, as all ranks know it; else 0 */
     size_t own_bytes;             /* gatherv, scatterv, allgatherv: of the rank's own block */
+    uint64_t signature;  /* of all that the ranks must agree on: collective, root, bytes, operation and its type */
+    const char *element; /* the name of the operation's type, when it is predefined; else NULL */
 } hier_arguments;
 
 /** What every collective has, set to nothing; the fields that a collective does not have stay unset and are not read. */
@@ -50,6 +52,8 @@ __attribute__((always_inline)) static inline hier_arguments hier_arguments_of(en
     arguments.staging = NULL;
     arguments.bytes = 0;
     arguments.own_bytes = 0;
+    arguments.signature = (uint64_t)collective + 1; /* of a barrier; those of others are made when they are checked */
+    arguments.element = NULL;
     return arguments;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
-#include <hier/comm.h>
+#include <hier/ledger.h>
 #include <hier/wire.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +126,10 @@ static void deliver_early(hier_channel *channel, hier_peer *peer) {
 static void arrived(void *argument, const inter_arrival *arrival) {
     hier_channel *channel = argument;
     hier_peer *peer = &channel->peers[arrival->peer];
+    if (hier_wire_flags(&arrival->header) & HIER_FLAG_CALLS) {
+        hier_ledger_hear(channel->world, arrival);
+        return;
+    }
     if (hier_wire_number(&arrival->header) != peer->expected) {
         hold(channel, arrival, pack_up(arrival), end_of(&peer->early));
         return;
@@ -157,13 +161,24 @@ void hier_channel_open(hier_channel *channel, uint32_t context, intra_mailbox *m
     }
 }
 
+static bool make_peers(hier_channel *channel) {
+    if (!channel->peers)
+        channel->peers = calloc((size_t)channel->transport->size, sizeof(*channel->peers));
+    return channel->peers;
+}
+
+void hier_channel_overhear(hier_channel *channel, bool on) {
+    if (channel->listens || on == channel->overhears || !make_peers(channel))
+        return;
+    channel->overhears = on;
+    channel->transport->listen(channel->transport, on ? arrived : NULL, channel);
+}
+
 int hier_channel_listen(hier_channel *channel) {
     inter_transport *transport = channel->transport;
     if (channel->listens || !transport)
         return WEFT_SUCCESS;
-    if (!channel->peers)
-        channel->peers = calloc((size_t)transport->size, sizeof(*channel->peers));
-    if (!channel->peers)
+    if (!make_peers(channel))
         return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for messages between %d processes",
                           channel->world->process_comm->rank, transport->size / channel->each);
     channel->listens = true;
@@ -191,9 +206,9 @@ void hier_channel_close(hier_channel *channel) {
     channel->homeless = NULL;
     free(channel->peers);
     channel->peers = NULL;
-    if (channel->listens)
+    if (channel->listens || channel->overhears)
         channel->transport->listen(channel->transport, NULL, NULL);
-    channel->listens = false;
+    channel->listens = channel->overhears = false;
 }
 
 /*
@@ -232,5 +247,6 @@ bool hier_progress(hier_world *world) {
     for (const weft_comm *comm = world->process_comm; comm; comm = comm->next_of_world)
         if (comm->talks && intra_mail_progress(comm->mailbox))
             moved = true;
+    hier_ledger_look(world);
     return moved;
 }

@@ -79,6 +79,7 @@ typedef struct hier_channel {
     bool locks;                 /* false: only one thread ever comes here */
     _Atomic bool held;          /* the lock */
     bool listens;
+    bool overhears;                   /* listens for as long as something takes long */
     hier_peer *peers;                 /* by their number in the transport */
     hier_boxes boxes[INTER_CONTEXTS]; /* by context … */
     uint32_t opened;                  /* … none from this one on was ever opened */
@@ -124,6 +125,9 @@ void hier_channel_open(hier_channel *channel, uint32_t context, intra_mailbox *m
 
 /** Messages come in from now on. WEFT_ERR_NOMEM. */
 int hier_channel_listen(hier_channel *channel);
+
+/** Messages come in while that is on, also if nobody needs any: those about calls (ledger.h) are among them. */
+void hier_channel_overhear(hier_channel *channel, bool on);
 
 /** Moves on what goes by a channel, when its transport has been; true when something happened. */
 bool hier_channel_progress(hier_channel *channel);

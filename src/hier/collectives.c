@@ -40,6 +40,8 @@ static int run(weft_comm *comm, const hier_arguments *arguments) {
 }
 
 static int run_thread(weft_comm *comm, const hier_arguments *arguments) {
+    if (comm->member->retired)
+        return hier_ledger_error(comm, arguments->call);
     return arguments->strided ? hier_thread_staged(comm, arguments, run) : run(comm, arguments);
 }
 

@@ -3,6 +3,7 @@
 #include <core/error.h>
 #include <hier/arguments.h>
 #include <hier/drive.h>
+#include <hier/ledger.h>
 #include <hier/part.h>
 #include <hier/request.h>
 #include <stddef.h>
@@ -87,9 +88,12 @@ static void free_process(weft_comm *comm) {
     hier_world *world = comm->world;
     uint32_t context = comm->context;
     hier_derived *own = comm->own;
+    bool whole = true;
     hier_funnel_enter(world);
-    if (context != HIER_NO_CONTEXT)
+    if (context != HIER_NO_CONTEXT) {
         hier_channel_open(&world->channel, context, NULL, 0);
+        whole = hier_ledger_close(world, comm->ledger);
+    }
     weft_comm **link = &world->process_comm;
     while (*link && *link != comm)
         link = &(*link)->next_of_world;
@@ -102,7 +106,8 @@ static void free_process(weft_comm *comm) {
     hier_layout_free(&own->layout);
     free(own);
     hier_comm_give(comm);
-    hier_contexts_return(&world->contexts, context);
+    if (whole) /* else messages may still come for it */
+        hier_contexts_return(&world->contexts, context);
 }
 
 static int check_free(const weft_comm *comm, const char *call) {

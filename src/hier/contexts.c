@@ -8,6 +8,7 @@
 void hier_contexts_init(hier_contexts *contexts) {
     pthread_mutex_init(&contexts->lock, NULL);
     contexts->used[0] = 1; /* the process communicator's */
+    contexts->used[HIER_OWN_CONTEXT / 64] |= (uint64_t)1 << HIER_OWN_CONTEXT % 64;
 }
 
 void hier_contexts_destroy(hier_contexts *contexts) {
@@ -85,5 +86,5 @@ int hier_contexts_agree(weft_comm *parent, const char *call, int count, uint32_t
                 : core_error(WEFT_ERR_BUSY,
                              "rank %d: %s: %d more communicators between processes cannot be had: %u "
                              "can stand at once in a process",
-                             parent->rank, call, count, INTER_CONTEXTS - 1);
+                             parent->rank, call, count, HIER_MOST_CONTEXTS);
 }

@@ -17,6 +17,10 @@
 #define HIER_CONTEXT_WORDS (INTER_CONTEXTS / 64)
 /** Of a communicator within one process: nothing that is sent names it. */
 #define HIER_NO_CONTEXT    UINT32_MAX
+/** Of what the library does beside all communicators. */
+#define HIER_OWN_CONTEXT   (INTER_CONTEXTS - 1)
+/** So many communicators can stand at once in a process, beside its process communicator. */
+#define HIER_MOST_CONTEXTS (INTER_CONTEXTS - 2)
 
 /** A process's; all under the lock. A bit each. */
 typedef struct hier_contexts {

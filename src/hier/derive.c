@@ -5,13 +5,15 @@
  *     all ranks say what they want (allgather)  →  contexts (contexts.h)  →  each makes its own  →  all learn whether all could, and the
  *     threads of a process where what they share is (allgather)
  *
- * Then it stands everywhere or nowhere. Of threads the group's thread 0 in a process makes what they share, a team
+ * Then it stands everywhere or nowhere, unless the parent breaks in that last step (ledger.h): who has not learned of all then
+ * has none, and tells those who wait for it there. Of threads the group's thread 0 in a process makes what they share, a team
  * that no user has a handle on; who frees the last communicator of the process gives it back (comm.c).
  */
 #include <core/error.h>
 #include <hier/arguments.h>
 #include <hier/channels.h>
 #include <hier/drive.h>
+#include <hier/ledger.h>
 #include <hier/split.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,10 +32,13 @@ typedef struct making {
     hier_split_entry *entries; /* by rank of the parent, as are the next */
     result *results;
     hier_split plan;
-    uint32_t context; /* the group's */
+    uint32_t context; /* the group's … */
+    uint32_t generation;
     weft_comm *comm, *inner;
     weft_team *team;   /* of who builds for the process */
-    hier_derived *own; /* of a process communicator */
+    hier_derived *own; /* of a process communicator, as is the next; NULL: it needs none */
+    hier_ledger *ledger;
+    bool in_doubt; /* others may have the communicator that this rank has not */
 } making;
 
 static bool builds(const making *of) {
@@ -68,8 +73,10 @@ static int agree_contexts(making *of) {
     for (int i = 0; !code && parent->thread == 0 && i < plan->context_count; i++)
         if (!(plan->wanted[i / 64] >> i % 64 & 1))
             hier_contexts_return(&parent->world->contexts, plan->contexts[i]);
-    if (!code && plan->context >= 0)
+    if (!code && plan->context >= 0) {
         of->context = plan->contexts[plan->context];
+        of->generation = hier_ledger_generation(parent, of->entries[parent->rank].color);
+    }
     return code;
 }
 
@@ -83,7 +90,12 @@ static int build_team(making *of) {
     of->plan.layout = (hier_layout){0};
     team->by_lines = of->parent->team->by_lines;
     atomic_store_explicit(&team->handles, hier_layout_threads(&team->layout, team->node), memory_order_relaxed);
-    return hier_team_make_threads(team, of->parent->team->intra->waiting);
+    int code = hier_team_make_threads(team, of->parent->team->intra->waiting);
+    if (team->ledger) {
+        team->ledger->context = of->context;
+        team->ledger->generation = of->generation;
+    }
+    return code;
 }
 
 static int build_own(making *of) {
@@ -96,6 +108,11 @@ static int build_own(making *of) {
     of->plan.layout = (hier_layout){0};
     own->layout.places = own->layout.ranks = NULL; /* one rank a node: they are in order */
     own->mailbox.by_lock = true;
+    if (of->context != HIER_NO_CONTEXT) {
+        of->ledger = hier_ledger_make(of->context, of->generation, of->plan.rank);
+        if (!of->ledger)
+            return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for its calls", of->parent->rank, of->call);
+    }
     return hier_mailbox_init(&world->channel, &own->mailbox, of->plan.rank, 1, (core_waiting){0});
 }
 
@@ -120,6 +137,10 @@ static int exchange_results(making *of, int error, weft_team **team) {
     weft_comm *parent = of->parent;
     result own = {(uint64_t)(uintptr_t)of->team, error};
     int code = weft_allgather(&own, sizeof(own), WEFT_BYTE, of->results, sizeof(own), WEFT_BYTE, parent);
+    /* When the parent broke only after this, some threads of a process come to know it here, and others do not. */
+    if (code == WEFT_ERR_MISMATCH && parent->team && parent->member->came_through)
+        code = WEFT_SUCCESS;
+    of->in_doubt = code;
     for (int rank = 0; !code && !error && rank < parent->size; rank++)
         if (of->results[rank].error)
             code = core_error((int)of->results[rank].error, "rank %d: %s: rank %d had no memory for it", parent->rank,
@@ -127,6 +148,37 @@ static int exchange_results(making *of, int error, weft_team **team) {
     if (!code && !error && of->plan.group)
         *team = (weft_team *)(uintptr_t)of->results[of->plan.builder].team; /* NOLINT(performance-no-int-to-ptr) */
     return error ? error : code;
+}
+
+static void abandon(hier_errand *errand) {
+    weft_team *team = (weft_team *)(void *)((char *)errand - offsetof(weft_team, dissolve));
+    hier_funnel_enter(team->world);
+    hier_ledger_abandon(team->world, team->ledger);
+    hier_funnel_leave(team->world);
+    team->ledger = NULL;
+    hier_team_give(team);
+}
+
+static void give_team_up(const making *of) {
+    weft_team *team = of->team;
+    team->dissolve.run = abandon;
+    if (!of->in_doubt || !team->ledger)
+        hier_team_give(team);
+    else if (hier_may_drive(team->world))
+        abandon(&team->dissolve);
+    else
+        hier_send_errand(team->world, &team->dissolve);
+}
+
+static void give_ledger_up(const making *of) {
+    hier_world *world = of->parent->world;
+    if (!of->in_doubt) {
+        free(of->ledger);
+        return;
+    }
+    hier_funnel_enter(world);
+    hier_ledger_abandon(world, of->ledger);
+    hier_funnel_leave(world);
 }
 
 static void give_up(making *of) {
@@ -139,9 +191,11 @@ static void give_up(making *of) {
         hier_layout_free(&of->own->layout);
         free(of->own);
     }
+    if (of->ledger)
+        give_ledger_up(of);
     if (of->team)
-        hier_team_give(of->team);
-    if (builds(of))
+        give_team_up(of);
+    if (builds(of) && !of->in_doubt) /* else messages may still come for it */
         hier_contexts_return(&of->parent->world->contexts, of->context);
 }
 
@@ -151,6 +205,9 @@ static void give_up(making *of) {
 
 static void let_in(hier_errand *errand) {
     const weft_team *team = (const weft_team *)(void *)((char *)errand - offsetof(weft_team, let_in));
+    hier_funnel_enter(team->world);
+    hier_ledger_open(team->world, team->ledger);
+    hier_funnel_leave(team->world);
     hier_channels_let_in(team->world, team->context, team->mailboxes, team->intra->threads);
 }
 
@@ -169,9 +226,11 @@ static void open_team(making *of) {
 static void open_process(const making *of) {
     weft_comm *comm = of->comm;
     hier_world *world = comm->world;
+    if (of->context == HIER_NO_CONTEXT)
+        return;
     hier_funnel_enter(world);
-    if (of->context != HIER_NO_CONTEXT)
-        hier_channel_open(&world->channel, of->context, comm->mailbox, 1);
+    hier_ledger_open(world, comm->ledger);
+    hier_channel_open(&world->channel, of->context, comm->mailbox, 1);
     hier_funnel_leave(world);
 }
 
@@ -189,6 +248,7 @@ static void fill_in(const making *of, weft_comm *comm, weft_team *team) {
     comm->owner = parent->owner;
     comm->team = team;
     comm->own = of->own;
+    comm->ledger = team ? team->ledger : of->ledger;
     comm->channel = team ? hier_channel_of_thread(parent->world, comm->thread) : &parent->world->channel;
     comm->mailbox = team ? &team->mailboxes[comm->thread] : &of->own->mailbox;
     comm->member = team ? &team->intra->members[comm->thread] : NULL;

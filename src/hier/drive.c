@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
 #include <hier/drive.h>
+#include <hier/ledger.h>
 #include <hier/observe.h>
 #include <hier/part.h>
 #include <sched.h>
@@ -102,6 +103,8 @@ unsigned hier_agent_progress(hier_agent *agent) {
 
 bool hier_arm(hier_channel *channel, hier_bed *bed) {
     inter_bed one;
+    if (channel == &channel->world->channel) /* who sleeps looks seldom */
+        hier_ledger_watch(channel->world);
     if (!channel->transport->arm(channel->transport, &one))
         return false;
     if (one.word)

@@ -3,9 +3,12 @@
 #include <core/error.h>
 #include <hier/arguments.h>
 #include <hier/channels.h>
+#include <hier/drive.h>
+#include <hier/ledger.h>
 #include <hier/message.h>
 #include <hier/observer.h>
 #include <hier/progress.h>
+#include <hier/request.h>
 #include <hier/watch.h>
 #include <time.h>
 
@@ -142,15 +145,65 @@ static void begin_attending(attendant *self) {
         disconnect(self);
 }
 
+static bool is_done(void *argument) {
+    return ((inter_execution *)argument)->done;
+}
+
+static hier_doing describe(void *argument) {
+    const inter_execution *execution = argument;
+    hier_world *world = execution->argument;
+    return hier_doing_on(world->process_comm, "weft_finalize");
+}
+
+/* A barrier beside the process communicator, which is broken. */
+static int meet_beside(hier_world *world) {
+    const weft_comm *comm = world->process_comm;
+    const inter_view view = {.collective = INTER_BARRIER, .rank = comm->rank, .size = comm->size};
+    inter_execution execution = {.argument = world};
+    inter_algorithm algorithm;
+    hier_wait wait = hier_wait_on(comm, is_done, describe, &execution);
+    inter_algorithm_at(INTER_BARRIER, 0, &algorithm);
+    hier_funnel_enter(world);
+    int code = inter_execution_start(&execution, &world->engine, (inter_id){HIER_OWN_CONTEXT, 0, false, 0}, &algorithm,
+                                     &view, &(inter_binding){.by_lines = true});
+    hier_funnel_leave(world);
+    if (!code) {
+        hier_drive_until(&wait, false);
+        code = execution.error;
+    }
+    inter_execution_free(&execution);
+    return code;
+}
+
+/*
+ * All processes meet. When all come through all have called the same on the process communicator, persistent ones included, so it is
+ * broken in all of them or in none.
+ */
+static int meet(hier_world *world, bool *forced) {
+    weft_comm *comm = world->process_comm;
+    hier_arguments arguments = hier_arguments_of(INTER_BARRIER, "weft_finalize");
+    arguments.signature = ~comm->ledger->chains[1];
+    bool was_broken = hier_ledger_is_broken(comm->ledger);
+    int code = was_broken ? WEFT_SUCCESS : hier_process_collective(comm, &arguments);
+    *forced = code != WEFT_SUCCESS;
+    if (was_broken || code == WEFT_ERR_MISMATCH) {
+        int met = meet_beside(world);
+        *forced = met != WEFT_SUCCESS;
+        code = code ? code : met;
+    }
+    return code;
+}
+
 /*
  * The processes meet over the network, let their messages out, and meet again before anybody takes his memory away.
  */
 static int part(hier_world *world) {
     if (!world->transport)
         return WEFT_SUCCESS;
-    int code = weft_barrier(world->process_comm), count = 1;
+    bool forced;
+    int code = meet(world, &forced), count = 1;
     hier_progress_stop(world);
-    parting meeting = {.forced = code != WEFT_SUCCESS};
+    parting meeting = {.forced = forced};
     attendant attendants[1 + INTER_CHANNELS] = {{.transport = world->transport}};
     for (hier_channel *channel; (channel = hier_channel_at(world, count - 1)); count++)
         attendants[count].transport = channel->transport;
@@ -160,8 +213,10 @@ static int part(hier_world *world) {
     }
     while (atomic_load_explicit(&meeting.parted, memory_order_relaxed) < count)
         nanosleep(&pause_time, NULL);
-    if (!code)
-        code = world->bootstrap->fence(world->bootstrap);
+    if (!forced) {
+        int met = world->bootstrap->fence(world->bootstrap);
+        code = code ? code : met;
+    }
     atomic_store_explicit(&meeting.over, true, memory_order_relaxed);
     for (int i = 0; i < count; i++)
         if (attendants[i].runs)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
 #include <hier/drive.h>
+#include <hier/part.h>
 #include <hier/waits.h>
 #include <stddef.h>
 
@@ -12,10 +13,17 @@ bool hier_not_there(hier_call *call) {
 }
 
 bool hier_mismatch(hier_call *call, int thread) {
+    if (!hier_single_node(call) && hier_ledger_is_broken(call->comm->ledger)) {
+        call->error = hier_ledger_error(call->comm, call->arguments->call);
+        return false;
+    }
+    if (!hier_single_node(call))
+        hier_ledger_trip(call->comm, call->arguments, (int)hier_first_rank(call) + thread);
     if (!call->error)
         call->error = core_error(WEFT_ERR_MISMATCH,
                                  "rank %d called %s (root %d, %zu bytes), but rank %zu, thread %d of the same process, "
-                                 "is in another collective or one with another root, operation or size",
+                                 "is in another collective or one with another root, operation, type or size, or was "
+                                 "in one before",
                                  call->comm->rank, call->arguments->call, call->arguments->root, call->arguments->bytes,
                                  hier_first_rank(call) + (size_t)thread, thread);
     return false;
@@ -41,6 +49,16 @@ static int missing_thread(const hier_call *call) {
     return -1;
 }
 
+/* In a call that went wrong the threads' offers are not what this one takes them for. */
+static void check_needed(hier_call *call) {
+    if (call->error)
+        return;
+    if (call->need_thread == HIER_NEED_ALL)
+        hier_all_same(call);
+    else if (call->need_thread != HIER_NEED_NONE)
+        hier_same(call, call->need_thread);
+}
+
 static void start_network(hier_call *call) {
     hier_slot *slot = call->slot;
     slot->started = call->meeting.sequence;
@@ -51,11 +69,7 @@ static void start_network(hier_call *call) {
     slot->waiting = &call->meeting.team->waiting;
     slot->execution.finished = release;
     slot->execution.argument = slot;
-    /* In a call that went wrong the threads' offers are not what this one takes them for. */
-    if (call->need_thread == HIER_NEED_ALL)
-        hier_all_same(call);
-    else if (call->need_thread != HIER_NEED_NONE)
-        hier_same(call, call->need_thread);
+    check_needed(call);
     int code = call->error ? call->error : call->start(call);
     if (code)
         release(slot, code);
@@ -78,6 +92,7 @@ static void start_entrusted(hier_errand *errand) {
  * is there it has the leader start the network part, and stays, as the call is on its stack, until the release.
  */
 static void entrust(hier_call *call) {
+    check_needed(call); /* here: from now on `error` is the leader's to read, and its sentence would be the leader's */
     call->entrusted = true;
     call->errand.run = start_entrusted;
     hier_send_errand(call->comm->world, &call->errand);
@@ -91,8 +106,14 @@ static bool settle_network(hier_call *call, bool all_gone) {
     hier_world *world = call->comm->world;
     if (!call->start || core_flag_reached(&call->meeting.release->flag, intra_value(&call->meeting, HIER_RELEASED)))
         return true;
+    if (!hier_may_drive(world) && call->comm->thread)
+        /*
+         * Only thread 0 starts it, or has it started, and then stays until it is over. When it has retired, what it has not
+         * started nobody will. Acquire, in intra_is_retired: `started` is what it was then.
+         */
+        return intra_is_retired(call->meeting.team, 0) && call->slot->started < call->meeting.sequence;
     if (!hier_may_drive(world)) {
-        if (call->comm->thread == 0 && !call->entrusted && (all_gone || missing_thread(call) < 0))
+        if (!call->entrusted && (all_gone || missing_thread(call) < 0))
             entrust(call); /* the call's error is its result */
         return false;
     }
@@ -111,11 +132,28 @@ void hier_fail(hier_call *call) {
     call->gone = 0;
 }
 
+/*
+ * The other processes wait for this one: they are told, by this thread, or by the one in the funnel, which may be this one. Who may
+ * not drive leaves it to the leader's next look.
+ */
+static bool have_told(const hier_call *call) {
+    hier_world *world = call->comm->world;
+    /* Relaxed: hier_ledger_tell_trips acquires. */
+    if (hier_single_node(call) || !hier_may_drive(world) ||
+        !atomic_load_explicit(&world->ledgers->trips, memory_order_relaxed))
+        return true;
+    if (!hier_funnel_try(world))
+        return false;
+    hier_ledger_tell_trips(world);
+    hier_funnel_leave(world);
+    return true;
+}
+
 bool hier_settle(hier_call *call) {
     int threads = hier_threads(call);
     while (call->gone < threads && is_gone(call, call->gone))
         call->gone++;
-    return settle_network(call, call->gone == threads) && call->gone == threads;
+    return settle_network(call, call->gone == threads) && call->gone == threads && have_told(call);
 }
 
 /* What a thread that waits in no meeting does between two looks. */
@@ -153,6 +191,17 @@ void hier_await_slot(hier_call *call) {
     }
     if (since)
         call->meeting.member->waited_ns += core_now_ns() - since;
+}
+
+/* The other threads may not come to the next collective, so this one does not either. */
+void hier_end_badly(hier_call *call) {
+    if (hier_single_node(call))
+        return;
+    if (!hier_ledger_is_broken(call->comm->ledger))
+        return;
+    call->comm->member->came_through = !call->error;
+    call->error = hier_ledger_error(call->comm, call->arguments->call);
+    hier_retire(call->comm);
 }
 
 /* What a waiting thread does between looks: starts the network part when all is there, and drives all that are under way. */
@@ -255,11 +304,13 @@ void hier_let_wait(hier_call *call) {
 }
 
 int hier_start(hier_call *call, const inter_view *view, const inter_binding *binding) {
-    inter_id id = {call->comm->context, call->ring ? call->ring->number : call->meeting.sequence, call->ring};
+    uint64_t number = call->ring ? call->ring->number : call->meeting.sequence;
+    inter_id id = {call->comm->context, number, call->ring, call->chain};
     inter_binding bound = *binding;
     bound.processes = call->comm->layout->processes;
     bound.by_lines = call->comm->team->by_lines;
     bound.counted_as = call->arguments->collective;
+    hier_ledger_note(call->comm, call->arguments, id);
     return inter_execution_start(&call->slot->execution, &call->comm->world->engine, id, call->choice.process, view,
                                  &bound);
 }
@@ -302,7 +353,9 @@ bool hier_await_network(hier_call *call) {
         return hier_not_there(call);
     if (call->meeting.waits) /* what others note would be taken for the call's that the thread is in */
         hier_observe_network(call->comm, call->slot->network_ns);
-    if (call->slot->error && !call->error)
+    if (call->slot->error == WEFT_ERR_MISMATCH && !call->error && hier_ledger_is_broken(call->comm->ledger))
+        call->error = hier_ledger_error(call->comm, call->arguments->call);
+    else if (call->slot->error && !call->error)
         call->error = core_error(call->slot->error, "rank %d: %s failed between the processes: %s", call->comm->rank,
                                  call->arguments->call, weft_strerror(call->slot->error));
     return !call->error;

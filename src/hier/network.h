@@ -15,6 +15,7 @@
 #define HIER_NETWORK_H
 
 #include <hier/blocks.h>
+#include <hier/ledger.h>
 #include <hier/observe.h>
 #include <stdlib.h>
 
@@ -34,6 +35,7 @@ struct hier_call {
     intra_meeting meeting;
     weft_comm *comm;
     const hier_arguments *arguments;
+    uint64_t chain; /* of the calls up to this one: ledger.h */
     hier_choice choice;
     int root_node, root_thread; /* of the root, where there is one */
     hier_slot *slot;
@@ -160,31 +162,38 @@ bool hier_settle(hier_call *call) __attribute__((cold));
 /** hier_fail, and waits until it is settled. */
 void hier_await_settled(hier_call *call) __attribute__((cold));
 
+/** hier_end() of a call that went wrong, or on a communicator that is broken between processes: then that is its error. */
+void hier_end_badly(hier_call *call) __attribute__((cold));
+
 /*
  * What follows is on the way of every short collective, and inline for that.
  */
-
-/** Tells calls apart that do not belong together; published with the flag, compared by who meets it. */
-static inline uint32_t hier_note(const hier_arguments *arguments) {
-    uint64_t kind =
-        (uint64_t)arguments->collective + 1 + (arguments->op ? ((uint64_t)arguments->op->kind + 1) * 64 : 0);
-    uint64_t note = (arguments->bytes + ((uint64_t)arguments->root << 40) + (kind << 24)) * 0x9e3779b97f4a7c15u;
-    return (uint32_t)(note >> 32);
-}
 
 /** Has the thread something under way beside a call: messages, or collectives that it did not wait for? */
 static inline bool hier_is_busy(const weft_comm *comm) {
     return comm->talks || comm->agent->parts;
 }
 
-/**
- * Takes the member's next meeting, in a ring with those slots, and chooses the algorithms. Field by field: setting the whole
- * struct to 0 would take longer.
+/*
+ * The note tells calls apart that do not belong together, and those after such: it is published with the flag, and compared by
+ * who meets it. Persistent collectives are started in any order: what goes before their starts says nothing.
  */
-static inline void hier_take(hier_call *call, weft_comm *comm, intra_member *member, hier_slot *slots,
-                             const hier_arguments *arguments, bool waits) {
+static inline uint64_t hier_next_chain(intra_member *member, const hier_ring *ring, const hier_arguments *arguments) {
+    if (ring)
+        return hier_chain(ring->number, arguments->signature);
+    return member->chain = hier_chain(member->chain, arguments->signature);
+}
+
+/**
+ * Takes the thread's next meeting, in a persistent collective's ring or (NULL) in the team's, and chooses the algorithms. Field by
+ * field: setting the whole struct to 0 would take longer.
+ */
+static inline void hier_take(hier_call *call, weft_comm *comm, hier_ring *ring, const hier_arguments *arguments,
+                             bool waits) {
     const hier_layout *layout = comm->layout;
-    intra_take(&call->meeting, member, hier_note(arguments), waits);
+    intra_member *member = ring ? &ring->intra->members[comm->thread] : comm->member;
+    call->chain = hier_next_chain(member, ring, arguments);
+    intra_take(&call->meeting, member, (uint32_t)(call->chain >> 32), waits);
     call->comm = comm;
     call->arguments = arguments;
     call->choice = hier_select(&comm->world->selector, hier_key_of(arguments, layout));
@@ -192,11 +201,12 @@ static inline void hier_take(hier_call *call, weft_comm *comm, intra_member *mem
     call->looks = 0;
     call->error = WEFT_SUCCESS;
     call->at = 0;
-    call->ring = NULL;
+    call->ring = ring;
     call->request = NULL;
     call->memory[0] = call->memory[1] = NULL;
     call->root_node = 0;
     if (layout->nodes > 1) {
+        hier_slot *slots = ring ? ring->slots : comm->team->slots;
         call->slot = &slots[call->meeting.sequence & (call->meeting.team->slots - 1)];
         call->root_node = hier_layout_node(layout, arguments->root);
     }
@@ -213,6 +223,8 @@ static inline void hier_end(hier_call *call) {
     for (int i = 0; i < 2; i++)
         if (call->memory[i])
             free(call->memory[i]);
+    if (call->error || (!hier_single_node(call) && hier_ledger_is_broken(call->comm->ledger)))
+        hier_end_badly(call);
 }
 
 /** Is `thread`, which has posted, in the same call? If not the call's error is set. */

@@ -51,6 +51,8 @@ static int run_inner(const weft_comm *comm, const hier_arguments *arguments) {
     int code = hier_thread_run(hier_comm_inner(comm), arguments);
     if (!code)
         return WEFT_SUCCESS;
+    if (comm->member->retired)
+        return hier_ledger_error(comm, arguments->call);
     strncpy(sentence, weft_last_error(), sizeof(sentence) - 1);
     sentence[sizeof(sentence) - 1] = 0;
     return core_error(code, "rank %d: %s failed; with ranks numbered node by node, where this one is %d: %s",
@@ -164,6 +166,7 @@ static int fold(const weft_comm *comm, const hier_arguments *a, char *memory, in
 static int gather_piece(const weft_comm *comm, const hier_arguments *a, size_t at, size_t bytes, void *memory) {
     bool rooted = a->collective == INTER_REDUCE;
     hier_arguments piece = hier_arguments_of(rooted ? INTER_GATHER : INTER_ALLGATHER, a->call);
+    piece.signature = a->signature; /* it stands for the user's call, in which the ranks must agree */
     piece.send = (const char *)a->send + at;
     piece.recv = memory;
     piece.send_type = piece.recv_type = WEFT_BYTE;
@@ -219,6 +222,7 @@ static int exchange_blocks(const weft_comm *comm, const hier_arguments *a, size_
         displs[ranks + rank] = (ptrdiff_t)(rank * own);
     }
     hier_arguments exchange = hier_arguments_of(INTER_ALLTOALLV, a->call);
+    exchange.signature = a->signature;
     exchange.send = a->send;
     exchange.recv = memory;
     exchange.send_type = exchange.recv_type = WEFT_BYTE;

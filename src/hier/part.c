@@ -14,7 +14,7 @@ static hier_part *part_of(weft_request *request) {
 
 int hier_thread_run(weft_comm *comm, const hier_arguments *arguments) {
     hier_call call;
-    hier_take(&call, comm, comm->member, comm->team->slots, arguments, true);
+    hier_take(&call, comm, NULL, arguments, true);
     call.scratch = &comm->member->scratch;
     if (!intra_is_free(&call.meeting))
         hier_await_slot(&call);
@@ -124,6 +124,9 @@ static hier_ring *make_ring(const weft_team *team, uint64_t number) {
         return NULL;
     }
     ring->number = number;
+    for (int thread = 0; thread < team->intra->threads; thread++)
+        if (intra_is_retired(team->intra, thread))
+            intra_retire(ring->intra, thread);
     return ring;
 }
 
@@ -153,6 +156,25 @@ static void leave_ring(weft_team *team, hier_ring *ring) {
     pthread_mutex_unlock(&team->rings_lock);
     if (last)
         free_ring(ring);
+}
+
+static bool is_under_way(const intra_member *member) {
+    return member->completed != member->sequence;
+}
+
+void hier_retire(weft_comm *comm) {
+    weft_team *team = comm->team;
+    int thread = comm->thread;
+    comm->member->retired = true;
+    bool still = is_under_way(comm->member);
+    pthread_mutex_lock(&team->rings_lock);
+    for (hier_ring *ring = team->rings; ring; ring = ring->next)
+        still |= is_under_way(&ring->intra->members[thread]);
+    for (hier_ring *ring = team->rings; ring && !still; ring = ring->next)
+        intra_retire(ring->intra, thread);
+    if (!still)
+        intra_retire(team->intra, thread);
+    pthread_mutex_unlock(&team->rings_lock);
 }
 
 void hier_rings_free(weft_team *team) {
@@ -209,9 +231,13 @@ void hier_parts_free(weft_comm *comm) {
  */
 
 /* What goes wrong here is told when the user asks for it. */
-static void fail(hier_part *part) {
+static void keep_sentence(hier_part *part) {
     free(part->sentence);
     part->sentence = strdup(weft_last_error());
+}
+
+static void fail(hier_part *part) {
+    keep_sentence(part);
     hier_fail(&part->call);
     part->state = HIER_SETTLING;
 }
@@ -250,6 +276,8 @@ static bool advance(hier_part *part) {
     if (part->state == HIER_SETTLING && !hier_settle(call))
         return false;
     hier_end(call);
+    if (call->comm->member->retired)
+        keep_sentence(part); /* that of the communicator, which hier_end has written */
     observe_end(part);
     part->state = HIER_COMPLETE;
     part->base.comm->agent->parts--;
@@ -323,16 +351,27 @@ bool hier_parts_sleep(const hier_agent *agent, long nanoseconds) {
     return false;
 }
 
+/* This thread comes to no collective of the team any more: the request is complete at once. */
+static void refuse(hier_part *part) {
+    part->call.error = hier_ledger_error(part->base.comm, part->base.call);
+    keep_sentence(part);
+    part->state = HIER_COMPLETE;
+    part->base.active = true;
+    part->base.comm->agent->completions++;
+}
+
 static void start(hier_part *part) {
     weft_comm *comm = part->base.comm, *on = hier_comm_inner(comm);
     hier_ring *ring = part->ring;
     hier_call *call = &part->call;
-    intra_member *member = ring ? &ring->intra->members[comm->thread] : comm->member;
+    if (comm->member->retired) {
+        refuse(part);
+        return;
+    }
     if (part->arguments.staging)
         hier_staging_pack(part->arguments.staging);
-    hier_take(call, on, member, ring ? ring->slots : comm->team->slots, &part->arguments, false);
+    hier_take(call, on, ring, &part->arguments, false);
     call->scratch = &part->scratch;
-    call->ring = ring;
     part->state = HIER_QUEUED;
     part->base.active = true;
     part->began_ns = hier_observe_start(comm, part->arguments.collective);

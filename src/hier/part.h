@@ -60,6 +60,12 @@ int hier_part_result(const weft_request *request);
 /** Gives one that is not active back to its communicator. */
 void hier_part_give(weft_request *request);
 
+/**
+ * The thread comes to no collective of the team any more: from now on those that it takes fail at once. When it has none under way
+ * it tells the others, who wait for it no longer; until then they need it, and it is called again at the end of each.
+ */
+void hier_retire(weft_comm *comm) __attribute__((cold));
+
 /** Frees what a handle keeps for its next parts. */
 void hier_parts_free(weft_comm *comm);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Requests of a process communicator: made, started, finished. */
 #include <core/error.h>
+#include <hier/ledger.h>
 #include <hier/observe.h>
 #include <hier/request.h>
 #include <hier/staging.h>
@@ -157,13 +158,19 @@ int hier_request_result(const weft_request *request) {
 }
 
 /* The number of a call. It is taken whatever comes of the call: the other ranks count it too. Under the funnel. */
-static uint64_t next_number(weft_comm *comm, bool persistent) {
-    return persistent ? comm->persistent_sequence++ : comm->sequence++;
+static inter_id next_number(weft_comm *comm, const hier_arguments *arguments, bool persistent) {
+    inter_id id = {comm->context, persistent ? comm->persistent_sequence++ : comm->sequence++, persistent, 0};
+    if (!comm->ledger) /* its process is alone in it */
+        return id;
+    uint64_t *chain = &comm->ledger->chains[persistent];
+    id.signature = *chain = hier_chain(*chain, arguments->signature);
+    hier_ledger_note(comm, arguments, id);
+    return id;
 }
 
 /* Under the funnel. */
 static int make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request) {
-    uint64_t sequence = next_number(comm, persistent);
+    inter_id id = next_number(comm, arguments, persistent);
     hier_operation *made = take(comm);
     if (!made)
         return WEFT_ERR_NOMEM;
@@ -172,7 +179,7 @@ static int make(weft_comm *comm, const hier_arguments *arguments, bool persisten
         hier_request_give(&made->base);
         return code;
     }
-    made->id = (inter_id){comm->context, sequence, persistent};
+    made->id = id;
     made->staging = arguments->staging;
     made->base.owned = true;
     made->base.persistent = persistent;
@@ -192,7 +199,7 @@ static int make_staged(weft_comm *comm, const hier_arguments *arguments, bool pe
         hier_staging_pack(staged.staging);
     hier_funnel_enter(comm->world);
     if (code)
-        (void)next_number(comm, persistent);
+        (void)next_number(comm, &staged, persistent);
     else
         code = make(comm, &staged, persistent, request);
     hier_funnel_leave(comm->world);

@@ -3,6 +3,7 @@
 #include <core/error.h>
 #include <hier/arguments.h>
 #include <hier/channels.h>
+#include <hier/ledger.h>
 #include <hier/message.h>
 #include <hier/part.h>
 #include <stdlib.h>
@@ -33,12 +34,28 @@ weft_team *hier_team_take(hier_world *world) {
     return team;
 }
 
+/* False when it is broken. */
+static bool close_ledger(weft_team *team) {
+    hier_ledger *ledger = team->ledger;
+    if (!ledger)
+        return true;
+    if (!ledger->opened) {
+        free(ledger);
+        return true;
+    }
+    hier_funnel_enter(team->world);
+    bool whole = hier_ledger_close(team->world, ledger);
+    hier_funnel_leave(team->world);
+    return whole;
+}
+
 void hier_team_give(weft_team *team) {
     uint32_t context = team->context;
     hier_world *world = team->world;
     /* Nobody is in them any more; entering the funnel, whoever drove the last collective is out of them too. */
     if (context != HIER_NO_CONTEXT)
         hier_channels_let_in(world, context, NULL, 0);
+    bool whole = close_ledger(team);
     for (uint64_t slot = 0; team->slots && slot < (uint64_t)team->world->config.slots; slot++)
         inter_execution_free(&team->slots[slot].execution);
     for (int thread = 0; team->mailboxes && thread < hier_layout_threads(&team->layout, team->node); thread++)
@@ -51,7 +68,8 @@ void hier_team_give(weft_team *team) {
     free((void *)team->taken);
     hier_layout_free(&team->layout);
     core_pool_give(&teams, team, HIER_TEAM_MAGIC);
-    hier_contexts_return(&world->contexts, context);
+    if (whole) /* else messages may still come for it */
+        hier_contexts_return(&world->contexts, context);
 }
 
 /* Does a core have to carry more than one of the threads of all processes on this host? */
@@ -115,13 +133,16 @@ static void make_tree(weft_team *team, int threads) {
 int hier_team_make_threads(weft_team *team, core_waiting waiting) {
     const core_config *config = &team->world->config;
     int threads = hier_layout_threads(&team->layout, team->node);
+    int rank = hier_layout_rank(&team->layout, (int)team->layout.offsets[team->node]);
+    bool between = team->layout.nodes > 1; /* else nobody is to be told of its calls */
     make_tree(team, threads);
+    team->ledger = between ? hier_ledger_make(HIER_NO_CONTEXT, 0, rank) : NULL;
     team->slots = calloc((size_t)config->slots, sizeof(*team->slots));
     team->taken = calloc((size_t)threads, sizeof(*team->taken));
     int code = make_mailboxes(team, threads, waiting);
     if (code)
         return code;
-    if (!team->slots || !team->taken)
+    if (!team->slots || !team->taken || (between && !team->ledger))
         return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a team of %d threads",
                           team->world->process_comm->rank, threads);
     return intra_team_create(threads, config->slots, waiting, &team->intra);
@@ -175,6 +196,8 @@ static int agree(weft_comm *parent, bool usable, bool *awake) {
 static void open_to_messages(weft_team *team, bool awake) {
     hier_world *world = team->world;
     hier_funnel_enter(world);
+    if (team->ledger)
+        hier_ledger_open(world, team->ledger);
     if (!awake && world->lines_may_wake && !world->lines_wake) {
         inter_lines_let_sleep(world->lines);
         world->lines_wake = true;
@@ -203,6 +226,10 @@ static int build(weft_comm *parent, const entry *entries, weft_team **made) {
         if (team)
             hier_team_give(team);
         return code ? code : agreed;
+    }
+    if (team->ledger) {
+        team->ledger->context = team->context;
+        team->ledger->generation = hier_ledger_generation(parent, 0);
     }
     open_to_messages(team, awake);
     hier_roster_add_team(&team->world->roster, team);
@@ -296,6 +323,7 @@ int weft_team_enter(weft_team *team, int thread, weft_comm **comm) {
     made->thread = number;
     made->owner = pthread_self();
     made->team = team;
+    made->ledger = team->ledger;
     made->member = &team->intra->members[number];
     made->mailbox = &team->mailboxes[number];
     made->channel = hier_channel_of_thread(team->world, number);

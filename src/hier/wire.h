@@ -14,6 +14,7 @@
 #define HIER_FLAG_EMPTY  1u /* the one byte that it has stands for none: only what has bytes can be fetched */
 #define HIER_FLAG_STOP   2u /* no message: see flow.c */
 #define HIER_FLAG_GO     4u
+#define HIER_FLAG_CALLS  8u /* no message, and no number: see ledger.h */
 _Static_assert(INTER_CONTEXT_BITS + HIER_FLAG_BITS + HIER_THREAD_BITS + HIER_NUMBER_BITS <= 64, "word 0");
 _Static_assert(WEFT_MAX_TEAM_THREADS <= 1 << HIER_THREAD_BITS, "a thread's number in a header");
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
 #include <hier/channels.h>
+#include <hier/ledger.h>
 #include <hier/request.h>
 #include <hier/trace.h>
 #include <hier/world.h>
@@ -58,6 +59,10 @@ static int make_process_comm(hier_world *world, int rank, int size) {
     comm->size = size;
     comm->mailbox = &world->mailbox;
     comm->channel = &world->channel;
+    comm->ledger = hier_ledger_make(0, 0, rank);
+    if (!comm->ledger)
+        return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a communicator of %d processes", rank, size);
+    hier_ledger_open(world, comm->ledger);
     world->mailbox.by_lock = true;
     return hier_mailbox_init(&world->channel, &world->mailbox, rank, 1, (core_waiting){0});
 }
@@ -105,6 +110,8 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
     pthread_mutex_init(&made->observation.lock, NULL);
     bool crowded = false;
     int code = hier_selector_init(&made->selector, config->algorithm);
+    if (!code)
+        code = hier_ledgers_create(made);
     if (!code)
         code = make_process_comm(made, transport ? transport->rank : 0, transport ? transport->size : 1);
     if (!code)
@@ -188,6 +195,7 @@ void hier_world_destroy(hier_world *world) {
         hier_requests_free(world->process_comm);
         hier_comm_give(world->process_comm);
     }
+    hier_ledgers_free(world);
     hier_observation_close(world);
     pthread_mutex_destroy(&world->observation.lock);
     hier_contexts_destroy(&world->contexts);

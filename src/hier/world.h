@@ -46,6 +46,7 @@ typedef struct hier_world {
         *_Atomic channels[INTER_CHANNELS]; /* of threads (channels.h), by number; NULL: not open, nor are the next */
     inter_directory *directory;            /* of their addresses; NULL: none was opened */
     intra_mailbox mailbox;                 /* of the process communicator */
+    struct hier_ledgers *ledgers;          /* what is called on the communicators; under the funnel */
     hier_selector selector;
     core_waiting waiting; /* of one thread a process */
     pthread_t init_thread;

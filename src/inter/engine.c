@@ -14,7 +14,7 @@ static void *address_of(const inter_execution *execution, inter_place place) {
 
 static uint64_t tag_of(const inter_execution *execution, const inter_step *step, int source) {
     uint64_t strand = step->strand % INTER_STRANDS;
-    return execution->tag | strand << INTER_SOURCE_BITS | (uint64_t)source;
+    return execution->tag | strand << INTER_REST_BITS | (uint64_t)source;
 }
 
 static void count_send(const inter_execution *execution, int peer, size_t bytes) {
@@ -216,10 +216,17 @@ int inter_execution_prepare(inter_execution *execution, inter_engine *engine, co
     return WEFT_SUCCESS;
 }
 
-static uint64_t tag_base(inter_id id) {
-    uint64_t sequence = id.sequence & (((uint64_t)1 << INTER_SEQUENCE_BITS) - 1);
-    uint64_t kind = (uint64_t)id.context << 1 | id.persistent;
-    return (kind << INTER_SEQUENCE_BITS | sequence) << (INTER_STRAND_BITS + INTER_SOURCE_BITS);
+static uint64_t context_tag(uint32_t context) {
+    return (uint64_t)context << (64 - INTER_CONTEXT_BITS);
+}
+
+static uint64_t tag_base(const inter_engine *engine, inter_id id) {
+    unsigned most = engine->transport ? (unsigned)engine->transport->size - 1 : 0; /* the highest source */
+    int source_bits = most ? 32 - __builtin_clz(most) : 0;
+    uint64_t sequence =
+        (uint64_t)id.persistent << INTER_SEQUENCE_BITS | (id.sequence & (((uint64_t)1 << INTER_SEQUENCE_BITS) - 1));
+    uint64_t signature = id.signature >> (64 - INTER_REST_BITS + source_bits) << source_bits;
+    return context_tag(id.context) | sequence << (INTER_STRAND_BITS + INTER_REST_BITS) | signature;
 }
 
 /* The peer's death ends all: each needs every process. */
@@ -238,16 +245,23 @@ void inter_execution_run(inter_execution *execution, inter_id id, const inter_bi
     execution->op = binding->op;
     execution->counted_as = binding->counted_as;
     execution->processes = binding->processes;
-    execution->tag = tag_base(id);
+    execution->id = id;
+    execution->tag = tag_base(engine, id);
     execution->next = 0;
     execution->busy_lanes = 0;
     execution->error = WEFT_SUCCESS;
     execution->cancelled = false;
     execution->done = false;
+    execution->told = false;
+    execution->surveyed = execution->moves++;
     /* Then nothing is sent: who else has gone since may not be known yet. */
     bool in_vain = engine->transport && engine->transport->failed_peer >= 0;
-    if (in_vain)
+    if (in_vain) {
         execution->error = peer_error(engine);
+    } else if (inter_engine_is_broken(engine, id.context)) {
+        execution->error = WEFT_ERR_MISMATCH;
+        in_vain = true;
+    }
     if (in_vain || advance(execution)) {
         finish(execution);
         return;
@@ -287,6 +301,7 @@ static void move_on(inter_completion *completion) {
     inter_lane *lane = completion->owner;
     inter_execution *execution = lane->execution;
     completion->queued = false;
+    execution->moves++;
     note_error(execution, completion->error);
     advance_lane(lane);
     if (advance(execution)) {
@@ -295,9 +310,68 @@ static void move_on(inter_completion *completion) {
     }
 }
 
+void inter_engine_break(inter_engine *engine, uint32_t context) {
+    engine->broken[context / 64] |= (uint64_t)1 << context % 64;
+    engine->breaks = true;
+    for (inter_execution *execution = engine->active; execution; execution = execution->next_active) {
+        if (execution->cancelled || execution->id.context != context)
+            continue;
+        execution->error = WEFT_ERR_MISMATCH;
+        cancel_all(execution);
+    }
+}
+
+/* Looks after one broken context, and takes another one the next time. */
+static void sweep(inter_engine *engine) {
+    const uint64_t mask = context_tag(INTER_CONTEXTS - 1);
+    do
+        engine->swept = (engine->swept + 1) % INTER_CONTEXTS;
+    while (!inter_engine_is_broken(engine, engine->swept));
+    if (engine->transport->discard)
+        engine->transport->discard(engine->transport, context_tag(engine->swept), mask);
+}
+
+static void tell_awaited(const inter_execution *execution, inter_awaited *tell, void *argument) {
+    for (int l = 0; execution->busy_lanes >> l; l++) {
+        const inter_lane *lane = &execution->lanes[l];
+        for (size_t i = lane->begin; execution->busy_lanes >> l & 1 && i < lane->next; i++)
+            if (execution->requests[i].native)
+                tell(argument, execution, execution->requests[i].peer);
+    }
+}
+
+bool inter_engine_survey(inter_engine *engine, inter_awaited *tell, void *argument) {
+    bool still = false;
+    inter_execution *execution = engine->active;
+    while (execution && execution->next_active)
+        execution = execution->next_active;
+    for (; execution; execution = execution->previous_active) { /* the oldest first */
+        if (execution->surveyed != execution->moves) {
+            execution->surveyed = execution->moves;
+            execution->told = false;
+            continue;
+        }
+        still = true;
+        if (!execution->told && !execution->cancelled)
+            tell_awaited(execution, tell, argument);
+        execution->told = true;
+    }
+    return still;
+}
+
+const inter_execution *inter_engine_find(const inter_engine *engine, inter_id id) {
+    const inter_execution *execution = engine->active;
+    while (execution && (execution->id.context != id.context || execution->id.sequence != id.sequence ||
+                         execution->id.persistent != id.persistent))
+        execution = execution->next_active;
+    return execution;
+}
+
 bool inter_engine_progress(inter_engine *engine) {
-    if (!engine->active && !engine->listens)
+    if (!engine->active && !engine->listens && !engine->breaks)
         return false;
+    if (engine->breaks)
+        sweep(engine);
     inter_transport *transport = inter_engine_top(engine);
     bool moved = transport->progress(transport) != 0;
     if (engine->transport->failed_peer >= 0)

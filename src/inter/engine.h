@@ -21,6 +21,22 @@ typedef struct inter_execution inter_execution;
 
 struct core_counters;
 
+/* A tag: context, whether it is a persistent collective's, sequence (modulo), strand (modulo), signature, source: exact, no
+ * wildcards. The signature has what the source of a job of this size leaves it. A process that is in another call than this one, or
+ * was in one before, has another signature, and its messages are matched with nothing (hier/ledger.h finds out).
+ * No stage: the two ends of a message may be in stages of different numbers. Messages of equal tag come in order, and
+ * between two ranks a strand's sends and receives are in the same order at both ends. */
+#define INTER_CONTEXT_BITS  12
+#define INTER_SEQUENCE_BITS 24
+#define INTER_STRAND_BITS   3
+#define INTER_REST_BITS     24 /* of signature and source */
+#define INTER_CONTEXTS      (1u << INTER_CONTEXT_BITS)
+#define INTER_MAX_PROCESSES (1u << 20) /* the signature keeps four bits */
+static_assert(INTER_CONTEXT_BITS + 1 + INTER_SEQUENCE_BITS + INTER_STRAND_BITS + INTER_REST_BITS == 64, "a tag");
+static_assert(INTER_MAX_PROCESSES < 1u << INTER_REST_BITS, "every source has a number");
+/* A rank begins strand s + INTER_STRANDS when its strand s is done, so messages of equal tag are in the order of strands. */
+static_assert(INTER_STRANDS <= 1 << INTER_STRAND_BITS, "strands under way at once have tags of their own");
+
 typedef struct inter_engine {
     inter_transport *transport;
     inter_transport *lines;  /* for those who do not sleep (lines.h), or NULL; on top of `transport` */
@@ -28,8 +44,11 @@ typedef struct inter_engine {
     inter_completion *ready; /* stages and strands whose messages are complete */
     bool listens;       /* messages other than those of executions come in: there is always something to progress */
     size_t allocations; /* how often an execution needed memory */
-    struct core_counters *counters; /* of what it sends, or NULL … */
-    const bool *on_host;            /* … with the processes of this host, by rank; NULL: none */
+    struct core_counters *counters;       /* of what it sends, or NULL … */
+    const bool *on_host;                  /* … with the processes of this host, by rank; NULL: none */
+    bool breaks;                          /* a context is broken … */
+    uint32_t swept;                       /* … and this one was looked after last, or is the next */
+    uint64_t broken[INTER_CONTEXTS / 64]; /* a bit each */
 } inter_engine;
 
 /** The transport that brings all: where there are lines, they stand on top and move both on. */
@@ -37,18 +56,13 @@ static inline inter_transport *inter_engine_top(const inter_engine *engine) {
     return engine->lines ? engine->lines : engine->transport;
 }
 
-/* A tag: context, sequence (modulo), whether it is a persistent collective's, strand (modulo), source: exact, no wildcards.
- * No stage: the two ends of a message may be in stages of different numbers. Messages of equal tag come in order, and
- * between two ranks a strand's sends and receives are in the same order at both ends. */
-#define INTER_CONTEXT_BITS  12
-#define INTER_SEQUENCE_BITS 28
-#define INTER_STRAND_BITS   3
-#define INTER_SOURCE_BITS   20
-#define INTER_CONTEXTS      (1u << INTER_CONTEXT_BITS)
-#define INTER_MAX_PROCESSES (1u << INTER_SOURCE_BITS)
-static_assert(INTER_CONTEXT_BITS + 1 + INTER_SEQUENCE_BITS + INTER_STRAND_BITS + INTER_SOURCE_BITS == 64, "a tag");
-/* A rank begins strand s + INTER_STRANDS when its strand s is done, so messages of equal tag are in the order of strands. */
-static_assert(INTER_STRANDS <= 1 << INTER_STRAND_BITS, "strands under way at once have tags of their own");
+/** One collective among those under way: equal in all its processes, and no two under way at once are equal. */
+typedef struct inter_id {
+    uint32_t context;  /* < INTER_CONTEXTS: the communicator's; one that sends nothing may have any */
+    uint64_t sequence; /* of the collective on it, persistent ones counted apart */
+    bool persistent;
+    uint64_t signature; /* of this call and all before it on the communicator; its upper bits are compared */
+} inter_id;
 
 /** Told that an execution is done, with its error or WEFT_SUCCESS. */
 typedef void inter_finished(void *argument, int error);
@@ -76,24 +90,20 @@ struct inter_execution {
     inter_transport *transport; /* the engine's own or its lines */
     const int *processes;       /* the binding's */
     unsigned counted_as;        /* the binding's */
-    uint64_t tag;               /* context, kind and sequence, in their places */
-    size_t next;                /* the first step of the strands that have not begun */
-    unsigned busy_lanes;        /* a bit each */
+    inter_id id;
+    uint64_t tag;        /* all of it but strand and source */
+    size_t next;         /* the first step of the strands that have not begun */
+    unsigned busy_lanes; /* a bit each */
     bool done;
     bool cancelled;           /* after an error what was under way has been taken back */
+    bool told;                /* inter_engine_survey() has told of it … */
+    unsigned moves, surveyed; /* … how often it moved on; at the last survey */
     int error;                /* the first one */
     inter_finished *finished; /* called once when done, by whoever progresses the engine; may be NULL */
     void *argument;           /* handed to it */
     inter_execution *previous_active, *next_active;
     inter_lane lanes[INTER_STRANDS];
 };
-
-/** One collective among those under way: equal in all its processes, and no two under way at once are equal. */
-typedef struct inter_id {
-    uint32_t context;  /* < INTER_CONTEXTS: the communicator's */
-    uint64_t sequence; /* of the collective on it, persistent ones counted apart */
-    bool persistent;
-} inter_id;
 
 /** What a collective moves. Buffers that the rank does not have are NULL. `type` and `op` only for reductions. */
 typedef struct inter_binding {
@@ -126,6 +136,29 @@ int inter_execution_start(inter_execution *execution, inter_engine *engine, inte
 
 /** Moves every execution on; true when something happened. Afterwards look at `done`, and at `error` when it is. */
 bool inter_engine_progress(inter_engine *engine);
+
+/**
+ * Ends every execution of a context with WEFT_ERR_MISMATCH, and those that are started from now on at once: processes have been found
+ * in different calls. What comes for the context is thrown away, so that whoever sent it is done. It is not used for another
+ * communicator.
+ */
+void inter_engine_break(inter_engine *engine, uint32_t context);
+
+static inline bool inter_engine_is_broken(const inter_engine *engine, uint32_t context) {
+    return context < INTER_CONTEXTS && engine->broken[context / 64] >> context % 64 & 1;
+}
+
+/** Told that an execution waits for a message from or to a process. */
+typedef void inter_awaited(void *argument, const inter_execution *execution, int peer);
+
+/**
+ * Finds the executions on which nothing has happened since the last survey, and tells, once, whom each waits for, the oldest one first. True
+ * when there is one. Must not start or end any.
+ */
+bool inter_engine_survey(inter_engine *engine, inter_awaited *tell, void *argument);
+
+/** The execution under way of that context, sequence and kind; or NULL. */
+const inter_execution *inter_engine_find(const inter_engine *engine, inter_id id);
 
 /** Frees its memory; it must be done or never started. */
 void inter_execution_free(inter_execution *execution);

@@ -99,6 +99,9 @@ struct inter_transport {
     unsigned (*progress)(inter_transport *self);
     /** Takes a request back; it completes (with an error) before this returns or in a later progress. */
     void (*cancel)(inter_transport *self, inter_request *request);
+    /** Throws messages away that have come without a receive, and whose tag is `tag` where `mask` has bits; their senders are done with
+     * them. NULL: the transport needs none, since a sender can take back what nobody receives. */
+    void (*discard)(inter_transport *self, uint64_t tag, uint64_t mask);
     /** Gets ready to sleep: true and where, or false when there is something to progress now. The caller sleeps without the
      * funnel. */
     bool (*arm)(inter_transport *self, inter_bed *bed);

@@ -168,6 +168,21 @@ static void ucx_cancel(inter_transport *base, inter_request *request) {
         inter_ucx_finish(request->native, request, WEFT_ERR_PROC_FAILED); /* there will be no callback */
 }
 
+static void discarded(void *native, ucs_status_t status, const ucp_tag_recv_info_t *info, void *argument) {
+    (void)status, (void)info, (void)argument;
+    ucp_request_free(native);
+}
+
+/* Received into nothing: the sender of a long message is told that it was taken. */
+static void ucx_discard(inter_transport *base, uint64_t tag, uint64_t mask) {
+    inter_ucx *self = inter_ucx_of(base);
+    ucp_tag_recv_info_t info;
+    ucp_tag_message_h message;
+    ucp_request_param_t params = {.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK, .cb.recv = discarded};
+    while ((message = ucp_tag_probe_nb(self->worker, tag, mask, 1, &info)))
+        ucp_tag_msg_recv_nbx(self->worker, NULL, 0, message, &params);
+}
+
 static bool ucx_arm(inter_transport *base, inter_bed *bed) {
     inter_ucx *self = inter_ucx_of(base);
     *bed = (inter_bed){.descriptor = self->event_fd};
@@ -284,6 +299,7 @@ static inter_ucx *make(inter_bootstrap *bootstrap, int rank, int size) {
                                    .recv = ucx_recv,
                                    .progress = ucx_progress,
                                    .cancel = ucx_cancel,
+                                   .discard = ucx_discard,
                                    .arm = ucx_arm,
                                    .disconnect = ucx_disconnect,
                                    .open_channel = ucx_open_channel,

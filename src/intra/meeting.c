@@ -52,6 +52,12 @@ static bool passed_by(const intra_meeting *meeting, int thread, const core_flag 
            !core_flag_reached(flag, value);
 }
 
+/* Will it never come to this meeting? One that came has left it, or stays in it until it is over. */
+static bool stays_away(const intra_meeting *meeting, int thread) {
+    return intra_is_retired(meeting->team, thread) &&
+           !core_flag_reached(&meeting->cells[thread].flag, intra_value(meeting, 0));
+}
+
 /* The thread that makes the wait vain, or -1. */
 static int find_mismatch(const watch *by) {
     const intra_meeting *meeting = by->meeting;
@@ -63,7 +69,7 @@ static int find_mismatch(const watch *by) {
     if (by->whom == INTRA_ALL_BY_LEADER && passed_by(meeting, 0, &meeting->release->flag, by->value))
         return 0;
     for (int thread = 0; thread < meeting->team->threads; thread++)
-        if (thread != meeting->member->thread && notes_differ(meeting, thread))
+        if (thread != meeting->member->thread && (notes_differ(meeting, thread) || stays_away(meeting, thread)))
             return thread;
     return -1;
 }

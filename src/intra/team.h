@@ -67,6 +67,9 @@ typedef struct intra_member {
     alignas(INTRA_LINE) struct intra_team *team;
     int thread;
     uint64_t sequence;     /* of the last collective taken */
+    bool retired;          /* it takes no collective any more, but may have some under way: hier's (hier_retire) */
+    bool came_through;     /* the last one did, though the communicator is broken since: hier's (derive.c) */
+    uint64_t chain;        /* a hash of all taken so far, hier's (hier/ledger.h) */
     intra_cell *slot;      /* of the next one */
     uint64_t known;        /* every thread has completed the collectives up to this one */
     uint64_t waited_ns;    /* in the slow part of waits; whoever counts it sets it to 0 */

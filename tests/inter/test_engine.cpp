@@ -87,12 +87,12 @@ TEST(Engine, ElementsMayHaveAnyNumberOfBytes) {
 
 // Same ranks, same schedules, started in opposite orders: contexts and sequences keep them apart.
 TEST(Engine, CollectivesUnderWayDoNotMix) {
-    const std::vector<inter_id> ids = {{0, 0, false},
-                                       {0, 1, false},
-                                       {0, 1, true},
-                                       {1, 0, false},
-                                       {INTER_CONTEXTS - 1, 1, false},
-                                       {0, (1u << INTER_SEQUENCE_BITS) - 1, false}};
+    const std::vector<inter_id> ids = {{0, 0, false, 0},
+                                       {0, 1, false, 0},
+                                       {0, 1, true, 0},
+                                       {1, 0, false, 0},
+                                       {INTER_CONTEXTS - 1, 1, false, 0},
+                                       {0, (1u << INTER_SEQUENCE_BITS) - 1, false, 0}};
     for (uint64_t seed = 0; seed < 10; seed++) {
         Job job(2, seed);
         std::vector<int> sent(ids.size() * 2), got(ids.size() * 2);
@@ -119,7 +119,7 @@ TEST(Engine, AnExecutionIsUsedAgainForALongerSchedule) {
         std::vector<uint64_t> send(count, count), recv(count, 0);
         inter_view view = view_of(0, 1, count, sizeof(uint64_t));
         inter_binding binding = between(send.data(), recv.data());
-        ASSERT_EQ(inter_execution_start(&execution, &engine, {0, count, false}, &algorithm, &view, &binding),
+        ASSERT_EQ(inter_execution_start(&execution, &engine, {0, count, false, 0}, &algorithm, &view, &binding),
                   WEFT_SUCCESS);
         EXPECT_TRUE(execution.done);
         EXPECT_EQ(recv, send);
@@ -193,7 +193,7 @@ TEST(Engine, ADeadPeerEndsAllExecutions) {
     for (uint64_t sequence = 0; sequence < 2; sequence++)
         for (int rank = 0; rank < 2; rank++) /* rank 2 does not come */
             job.start(rank, star_algorithm, view_of(rank, 3, 4), between(bytes, rank ? bytes + 8 : nullptr),
-                      {0, sequence, false});
+                      {0, sequence, false, 0});
     EXPECT_FALSE(job.finish());
     EXPECT_EQ(job.finished_calls(0), 0);
     job.engine(0).transport->failed_peer = 2;
@@ -203,7 +203,7 @@ TEST(Engine, ADeadPeerEndsAllExecutions) {
     EXPECT_EQ(job.finished_calls(0), 2);
     EXPECT_EQ(job.finished_error(0), WEFT_ERR_PROC_FAILED);
     EXPECT_STREQ(weft_last_error(), "rank 0: process 2 died or is out of reach");
-    EXPECT_EQ(job.start(0, star_algorithm, view_of(0, 3, 4), between(bytes, nullptr), {0, 2, false}), WEFT_SUCCESS);
+    EXPECT_EQ(job.start(0, star_algorithm, view_of(0, 3, 4), between(bytes, nullptr), {0, 2, false, 0}), WEFT_SUCCESS);
     EXPECT_EQ(job.finished_calls(0), 3); /* at once */
     EXPECT_EQ(job.finished_error(0), WEFT_ERR_PROC_FAILED);
     EXPECT_EQ(job.counts().waiting_messages, 0u);

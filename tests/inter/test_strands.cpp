@@ -147,9 +147,9 @@ TEST(Persistent, RunsAgainWithoutMemory) {
                 inter_view view = view_of(rank, size, 50);
                 view.collective = INTER_ALLREDUCE;
                 if (run == 0)
-                    ASSERT_EQ(job.start(rank, algorithm, view, binding, {0, 0, true}), WEFT_SUCCESS);
+                    ASSERT_EQ(job.start(rank, algorithm, view, binding, {0, 0, true, 0}), WEFT_SUCCESS);
                 else
-                    inter_execution_run(&job.executions(rank)[0], {0, run, true}, &binding);
+                    inter_execution_run(&job.executions(rank)[0], {0, run, true, 0}, &binding);
             }
             ASSERT_TRUE(job.finish());
             for (int rank = 0; rank < size; rank++) {
@@ -172,14 +172,14 @@ TEST(Persistent, MayBeStartedAgainWhenItIsToldThatItIsDone) {
     int sent[2] = {7, 7}, got[2] = {};
     for (int rank = 0; rank < 2; rank++) {
         inter_binding binding = between(&sent[rank], &got[rank]);
-        ASSERT_EQ(job.start(rank, made_of(a_strand_each), view_of(rank, 2, 1), binding, {0, 0, true}), WEFT_SUCCESS);
+        ASSERT_EQ(job.start(rank, made_of(a_strand_each), view_of(rank, 2, 1), binding, {0, 0, true, 0}), WEFT_SUCCESS);
         again[rank] = {&job.executions(rank)[0], binding, 9};
         job.executions(rank)[0].argument = &again[rank];
         job.executions(rank)[0].finished = [](void *argument, int error) {
             Again *self = static_cast<Again *>(argument);
             EXPECT_EQ(error, WEFT_SUCCESS);
             if (self->left-- > 0)
-                inter_execution_run(self->execution, {0, uint64_t(10 - self->left), true}, &self->binding);
+                inter_execution_run(self->execution, {0, uint64_t(10 - self->left), true, 0}, &self->binding);
         };
     }
     EXPECT_TRUE(job.finish());
@@ -212,7 +212,7 @@ TEST(Executions, AreUnderWayInAnyNumberAndOrder) {
                 inter_binding binding = between(sent[mine].data(), got[mine].data());
                 binding.type = WEFT_INT;
                 binding.op = WEFT_SUM;
-                ASSERT_EQ(job.start(rank, algorithm, view, binding, {0, i, false}), WEFT_SUCCESS);
+                ASSERT_EQ(job.start(rank, algorithm, view, binding, {0, i, false, 0}), WEFT_SUCCESS);
                 job.round();
             }
         }
@@ -254,12 +254,12 @@ TEST(Errors, LeaveAnExecutionThatCanBeRunAgain) {
         return int(WEFT_ERR_TRANSPORT);
     };
     inter_binding from = between(sent.data(), nullptr), to = between(nullptr, got.data());
-    ASSERT_EQ(job.start(0, made_of(a_strand_each), view_of(0, 2, 20), from, {0, 0, true}), WEFT_SUCCESS);
+    ASSERT_EQ(job.start(0, made_of(a_strand_each), view_of(0, 2, 20), from, {0, 0, true, 0}), WEFT_SUCCESS);
     job.finish();
     EXPECT_EQ(job.finished_error(0), WEFT_ERR_TRANSPORT);
     job.engine(0).transport->send = really_send;
-    inter_execution_run(&job.executions(0)[0], {0, 1, true}, &from);
-    ASSERT_EQ(job.start(1, made_of(a_strand_each), view_of(1, 2, 20), to, {0, 1, true}), WEFT_SUCCESS);
+    inter_execution_run(&job.executions(0)[0], {0, 1, true, 0}, &from);
+    ASSERT_EQ(job.start(1, made_of(a_strand_each), view_of(1, 2, 20), to, {0, 1, true, 0}), WEFT_SUCCESS);
     EXPECT_TRUE(job.finish());
     EXPECT_EQ(job.finished_error(0), WEFT_SUCCESS);
     EXPECT_EQ(got, sent);

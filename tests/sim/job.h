@@ -26,7 +26,7 @@ class Job {
 
     // Starts a rank's part in collective number `sequence` of a context, on an execution of its own.
     int start(int rank, const inter_algorithm &algorithm, const inter_view &view, const inter_binding &binding,
-              inter_id id = {0, 0, false});
+              inter_id id = {0, 0, false, 0});
 
     // Drives all ranks, once each in some order; true when something happened.
     bool round();

@@ -23,14 +23,14 @@ class ComposedEngines : public ::testing::TestWithParam<Algorithm> {};
                << name_of(algorithm) << ", " << problem.shape() << ", seed " << seed << ": " << fault;
     };
     for (int rank = 0; rank < shape.size; rank++)
-        if (job.start(rank, algorithm.is, problem.view(rank), problem.binding(rank), {1, 7, false}))
+        if (job.start(rank, algorithm.is, problem.view(rank), problem.binding(rank), {1, 7, false, 0}))
             return failure("not started");
     for (uint64_t again = 0; again < 2; again++) {
         if (again)
             problem.reset();
         for (int rank = 0; again && rank < shape.size; rank++) {
             inter_binding binding = problem.binding(rank);
-            inter_execution_run(&job.executions(rank)[0], {1, 7, true}, &binding);
+            inter_execution_run(&job.executions(rank)[0], {1, 7, true, 0}, &binding);
         }
         if (!job.finish())
             return failure("deadlock");

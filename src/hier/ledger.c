@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* Ledgers: opened and closed, compared with what another process says, broken. */
+#include <core/error.h>
+#include <hier/ledger_note.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+hier_ledger *hier_ledger_make(uint32_t context, uint32_t generation, int rank) {
+    hier_ledger *ledger = calloc(1, sizeof(*ledger));
+    if (ledger) {
+        ledger->context = context;
+        ledger->generation = generation;
+        ledger->rank = rank;
+    }
+    return ledger;
+}
+
+uint32_t hier_ledger_generation(const weft_comm *parent, int color) {
+    uint64_t chain = parent->team ? parent->member->chain : parent->ledger->chains[0];
+    chain = hier_chain(chain, parent->ledger->generation);
+    return (uint32_t)(hier_chain(chain, (uint64_t)(uint32_t)color) >> 32);
+}
+
+void hier_ledger_open(hier_world *world, hier_ledger *ledger) {
+    hier_ledgers *ledgers = world->ledgers;
+    hier_ledger *before = ledgers->at[ledger->context];
+    if (ledger->opened)
+        return;
+    if (before && (ledgers->open || ledgers->heard))
+        hier_ledger_attend(world); /* those who ask about that one */
+    ledger->opened = true;
+    ledgers->at[ledger->context] = ledger;
+    hier_ledger_drop_old(world, ledger);
+    free(before);
+    ledgers->recheck = true;
+    /* A thread was faster. Acquire: whoever trips it later is counted after this, and found here. */
+    if (atomic_load_explicit(&ledger->tripped, memory_order_acquire) == HIER_TRIP_DONE)
+        atomic_fetch_add_explicit(&ledgers->trips, 1, memory_order_relaxed);
+}
+
+bool hier_ledger_close(hier_world *world, hier_ledger *ledger) {
+    ledger->closed = true;
+    world->ledgers->recheck = true;
+    return !hier_ledger_is_broken(ledger);
+}
+
+void hier_ledger_abandon(hier_world *world, hier_ledger *ledger) {
+    const hier_ledger *other = world->ledgers->at[ledger->context];
+    if (other && !other->closed) { /* then the context was not agreed on, and nobody has the communicator */
+        free(ledger);
+        return;
+    }
+    hier_ledger_open(world, ledger);
+    (void)hier_ledger_close(world, ledger);
+}
+
+static void copy_text(char *to, size_t room, const char *from) {
+    snprintf(to, room, "%s", from ? from : "");
+}
+
+void hier_tell_call(const hier_entry *entry, hier_told_call *told) {
+    *told = (hier_told_call){.sequence = entry->sequence,
+                             .chain = entry->chain,
+                             .signature = entry->signature,
+                             .bytes = entry->bytes,
+                             .rank = entry->rank,
+                             .root = entry->root,
+                             .persistent = entry->persistent};
+    copy_text(told->call, sizeof(told->call), entry->call);
+    copy_text(told->op, sizeof(told->op), entry->op);
+    copy_text(told->element, sizeof(told->element), entry->element);
+}
+
+const hier_entry *hier_ledger_find(const hier_ledger *ledger, uint64_t sequence, bool persistent, bool *over) {
+    const hier_entry *entry = &ledger->entries[persistent][sequence % HIER_LEDGER_ENTRIES];
+    *over = entry->call && entry->sequence > sequence;
+    return entry->call && entry->sequence == sequence ? entry : NULL;
+}
+
+/* What has not come so long after its sender was through will not come. */
+#define LOST_MS 1000
+
+/*
+ * Breaking.
+ */
+
+/* "weft_reduce (root 0, 8 bytes, WEFT_SUM of WEFT_INT)" */
+static void describe(const hier_told_call *told, char *text, size_t room) {
+    snprintf(text, room, "%s (root %d, %llu bytes%s%s%s%s)", told->call, told->root, (unsigned long long)told->bytes,
+             told->op[0] || told->element[0] ? ", " : "", told->op, told->op[0] && told->element[0] ? " of " : "",
+             told->element);
+}
+
+static void write_verdict(hier_ledger *ledger, const hier_note *verdict) {
+    const hier_told_call *one = &verdict->calls[0], *other = &verdict->calls[1];
+    char first[128], second[128];
+    describe(one, first, sizeof(first));
+    describe(other, second, sizeof(second));
+    switch ((enum hier_note_kind)verdict->kind) {
+    case HIER_NOTE_LEFT:
+        snprintf(ledger->verdict, sizeof(ledger->verdict),
+                 "rank %d called %s, but rank %d has left the communicator without that call", one->rank, first,
+                 other->rank);
+        return;
+    case HIER_NOTE_THREADS:
+        snprintf(ledger->verdict, sizeof(ledger->verdict),
+                 "rank %d called %s, but rank %d of the same process is in another collective or one with another "
+                 "root, operation, type or size",
+                 one->rank, first, other->rank);
+        return;
+    default:
+        snprintf(ledger->verdict, sizeof(ledger->verdict), "rank %d called %s, %s rank %d called %s%s", one->rank,
+                 first, verdict->kind == HIER_NOTE_EARLIER ? "and" : "but", other->rank, second,
+                 verdict->kind == HIER_NOTE_EARLIER ? ", after collectives that were not the same" : "");
+    }
+}
+
+void hier_ledger_break(hier_world *world, hier_ledger *ledger, const hier_note *verdict, bool tell) {
+    write_verdict(ledger, verdict);
+    /* Release: pairs with hier_ledger_is_broken. */
+    atomic_store_explicit(&ledger->broken, true, memory_order_release);
+    for (int process = 0; tell && process < world->transport->size; process++)
+        if (process != world->transport->rank)
+            hier_ledger_send(world, process, ledger->context, verdict);
+    inter_engine_break(&world->engine, ledger->context);
+}
+
+int hier_ledger_error(const weft_comm *comm, const char *call) {
+    return core_error(WEFT_ERR_MISMATCH, "rank %d: %s: the communicator is broken: %s", hier_rank_of(comm), call,
+                      comm->ledger->verdict);
+}
+
+void hier_ledger_trip(weft_comm *comm, const hier_arguments *arguments, int other) {
+    hier_ledger *ledger = comm->ledger;
+    int none = HIER_TRIP_NONE;
+    /* Relaxed: only the winner writes, and the release below publishes it. */
+    if (hier_ledger_is_broken(ledger) ||
+        !atomic_compare_exchange_strong_explicit(&ledger->tripped, &none, HIER_TRIP_WRITING, memory_order_relaxed,
+                                                 memory_order_relaxed))
+        return;
+    ledger->trip = hier_entry_of(comm, arguments);
+    ledger->trip_other = hier_rank_at(comm, other);
+    /* Release: pairs with hier_ledger_tell_trips, as does the next. */
+    atomic_store_explicit(&ledger->tripped, HIER_TRIP_DONE, memory_order_release);
+    atomic_fetch_add_explicit(&comm->world->ledgers->trips, 1, memory_order_release);
+}
+
+static void tell_trip(hier_world *world, hier_ledger *ledger) {
+    hier_note verdict = {.generation = ledger->generation, .kind = HIER_NOTE_THREADS, .count = 2};
+    hier_tell_call(&ledger->trip, &verdict.calls[0]);
+    verdict.calls[1].rank = ledger->trip_other;
+    hier_ledger_break(world, ledger, &verdict, true);
+}
+
+void hier_ledger_tell_trips(hier_world *world) {
+    /* Acquire: pairs with hier_ledger_trip, as does the next. */
+    if (!atomic_exchange_explicit(&world->ledgers->trips, 0, memory_order_acquire))
+        return;
+    for (uint32_t context = 0; context < INTER_CONTEXTS; context++) {
+        hier_ledger *ledger = world->ledgers->at[context];
+        if (ledger && !hier_ledger_is_broken(ledger) &&
+            atomic_load_explicit(&ledger->tripped, memory_order_acquire) == HIER_TRIP_DONE)
+            tell_trip(world, ledger);
+    }
+}
+
+/*
+ * Comparing.
+ */
+
+typedef enum answer { SAME, DIFFERENT, LATER, OVER } answer;
+
+/* Two calls of one number whose chains differ. The first ones that do so, and are not alike, are what went wrong. */
+static void find_first(const hier_ledger *ledger, const hier_note *question, hier_note *verdict) {
+    for (uint32_t i = question->count; i-- > 0;) {
+        bool over;
+        const hier_told_call *theirs = &question->calls[i];
+        const hier_entry *own = hier_ledger_find(ledger, theirs->sequence, theirs->persistent, &over);
+        if (!own || own->chain == theirs->chain)
+            continue;
+        verdict->kind = own->signature == theirs->signature ? HIER_NOTE_EARLIER : HIER_NOTE_DIFFERENT;
+        verdict->calls[0] = *theirs;
+        hier_tell_call(own, &verdict->calls[1]);
+        if (verdict->kind == HIER_NOTE_DIFFERENT)
+            return;
+    }
+}
+
+static const hier_entry *last_entry(const hier_ledger *ledger, bool persistent) {
+    const hier_entry *last = ledger->entries[persistent];
+    for (uint32_t i = 1; i < HIER_LEDGER_ENTRIES; i++)
+        if (ledger->entries[persistent][i].call && ledger->entries[persistent][i].sequence > last->sequence)
+            last = &ledger->entries[persistent][i];
+    return last;
+}
+
+/* A call that is not known here any more. It may still be under way, or prepared. */
+static answer compare_old(const hier_world *world, const hier_ledger *ledger, const hier_told_call *theirs,
+                          hier_note *verdict) {
+    inter_id id = {.context = ledger->context, .sequence = theirs->sequence, .persistent = theirs->persistent};
+    const inter_execution *execution = inter_engine_find(&world->engine, id);
+    if (execution ? execution->id.signature == theirs->chain : theirs->persistent)
+        return SAME;
+    verdict->kind = execution ? HIER_NOTE_EARLIER : HIER_NOTE_OVER;
+    verdict->calls[0] = *theirs;
+    hier_tell_call(last_entry(ledger, theirs->persistent), &verdict->calls[1]);
+    return execution ? DIFFERENT : OVER;
+}
+
+static answer compare(const hier_world *world, const hier_ledger *ledger, const hier_note *question,
+                      hier_note *verdict) {
+    const hier_told_call *theirs = &question->calls[0];
+    bool over;
+    const hier_entry *own = hier_ledger_find(ledger, theirs->sequence, theirs->persistent, &over);
+    *verdict = (hier_note){.generation = ledger->generation, .count = 2};
+    if (own && own->chain == theirs->chain)
+        return SAME;
+    if (own) {
+        find_first(ledger, question, verdict);
+        return DIFFERENT;
+    }
+    if (over)
+        return compare_old(world, ledger, theirs, verdict);
+    if (!ledger->closed)
+        return LATER;
+    verdict->kind = HIER_NOTE_LEFT;
+    verdict->calls[0] = *theirs;
+    verdict->calls[1].rank = ledger->rank;
+    return DIFFERENT;
+}
+
+/*
+ * This process waits for a message in a call that is over in the other: it has sent all that it ever will, and before it said so. So
+ * what has not come a good while later is not on its way: the other one was in another call, and does not know which any more.
+ */
+static bool settle_over(hier_world *world, hier_ledger *ledger, hier_heard *heard) {
+    const hier_told_call *own = &heard->note.calls[0];
+    inter_id id = {.context = ledger->context, .sequence = own->sequence, .persistent = own->persistent};
+    const inter_execution *execution = inter_engine_find(&world->engine, id);
+    int64_t now = hier_ledger_now_ms();
+    if (!execution || (heard->since_ms && execution->moves != heard->moves))
+        return true;
+    if (!heard->since_ms) {
+        heard->since_ms = now;
+        heard->moves = execution->moves;
+    }
+    if (now - heard->since_ms < LOST_MS)
+        return false;
+    heard->note.kind = HIER_NOTE_EARLIER;
+    hier_ledger_break(world, ledger, &heard->note, true);
+    return true;
+}
+
+static bool settle_question(hier_world *world, hier_ledger *ledger, const hier_heard *heard) {
+    hier_note verdict;
+    answer found = compare(world, ledger, &heard->note, &verdict);
+    if (found == DIFFERENT)
+        hier_ledger_break(world, ledger, &verdict, true);
+    else if (found == OVER)
+        hier_ledger_send(world, heard->process, ledger->context, &verdict);
+    return found != LATER;
+}
+
+bool hier_ledger_settle(hier_world *world, hier_heard *heard) {
+    hier_ledger *ledger = world->ledgers->at[heard->context];
+    if (!ledger || ledger->generation != heard->note.generation)
+        return false;
+    if (hier_ledger_is_broken(ledger))
+        return true;
+    switch ((enum hier_note_kind)heard->note.kind) {
+    case HIER_NOTE_QUESTION:
+        return settle_question(world, ledger, heard);
+    case HIER_NOTE_OVER:
+        return settle_over(world, ledger, heard);
+    default:
+        hier_ledger_break(world, ledger, &heard->note, false);
+        return true;
+    }
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * The ledger of a communicator: what this process has called on it, so that processes in different calls find out.
+ *
+ * Every call has a *signature*, a hash of all that its ranks must agree on, and the *chain* is a hash of the signatures of all calls
+ * up to it. The chain's upper bits are in the tags of its messages (inter/engine.h), so from the first difference on no message of one
+ * process is matched by another. That costs nothing, and what is left is somebody who waits, now or in the next collective in which
+ * anybody needs another. A wait that takes long asks those it waits for:
+ *
+ *     A waits, 10 ms ──▶ question: my call, its chain, those before ──▶ B compares with its ledger, now or when it comes there
+ *     B: they differ ──▶ verdict: two ranks and their calls ──▶ all processes: every operation on the communicator ends
+ *
+ * A process listens to that while something of its own takes long, which it does when it is in such a call. A communicator with
+ * a verdict is broken for good, and its context is not used for another.
+ *
+ * Every communicator of several processes has one. Groups without a process in common may have one context, and a context is used
+ * again: so all that is said names the *generation*, a hash of how the communicator came to be, and is meant for its members alone.
+ *
+ * Under the funnel, all but hier_ledger_is_broken, hier_ledger_error and hier_ledger_trip.
+ */
+#ifndef HIER_LEDGER_H
+#define HIER_LEDGER_H
+
+#include <hier/arguments.h>
+
+/** Calls of each kind that a process remembers. */
+#define HIER_LEDGER_ENTRIES 64u
+
+/** A call. What it points to are constants. */
+typedef struct hier_entry {
+    uint64_t sequence, chain, signature;
+    size_t bytes;
+    const char *call, *op, *element; /* call NULL: none; the others NULL: it has none, or one without a name */
+    int rank, root;
+    bool persistent;
+} hier_entry;
+
+/** How a thread tells whoever holds the funnel that it is in another call than a thread of its process. */
+enum { HIER_TRIP_NONE, HIER_TRIP_WRITING, HIER_TRIP_DONE };
+
+typedef struct hier_ledger {
+    uint32_t context;
+    uint32_t generation; /* tells communicators of one context apart; equal in all processes */
+    int rank;            /* one of this process */
+    bool opened;
+    uint64_t chains[2]; /* of a process communicator: up to the last call, up to the last persistent one */
+    hier_entry entries[2][HIER_LEDGER_ENTRIES]; /* the last calls, by sequence; persistent ones apart */
+    bool closed;                                /* this process makes no more calls on it */
+    _Atomic bool broken; /* set once, under the funnel, when `verdict` is there; looked at by anybody */
+    char verdict[360];   /* "rank 0 called …, but rank 1 called …" */
+    _Atomic int tripped; /* HIER_TRIP_…; by the first thread that does, which also writes the next */
+    hier_entry trip;
+    int trip_other; /* the rank that is in another call */
+} hier_ledger;
+
+/** What is on its way, and what waits for an answer. */
+typedef struct hier_ledgers {
+    hier_ledger *at[INTER_CONTEXTS];       /* closed ones too, until the context is used again; NULL: none yet */
+    struct hier_heard *heard, **heard_end; /* came just now, oldest first */
+    struct hier_heard *open;               /* about calls that were not made here yet */
+    struct hier_notice *notices;           /* on their way out */
+    bool recheck;                          /* one of `open` may have its answer */
+    _Atomic int trips;                     /* ledgers that were tripped, and not told of */
+    uint64_t sent_messages, sent_bytes;    /* notes, which are no part of what a collective sends */
+    unsigned looks;                        /* of whoever drives */
+    int64_t watched_ms;                    /* when what takes long was last seen to */
+} hier_ledgers;
+
+static inline uint64_t hier_chain(uint64_t before, uint64_t signature) {
+    uint64_t chain = (before ^ signature) * 0x9e3779b97f4a7c15u;
+    return chain ^ chain >> 29;
+}
+
+/** NULL without memory. The caller's, with free(), until it is opened. */
+hier_ledger *hier_ledger_make(uint32_t context, uint32_t generation, int rank);
+
+/** The generation of what all ranks of `parent` make of it next, at this point of their calls; `color` tells its groups apart. */
+uint32_t hier_ledger_generation(const weft_comm *parent, int color);
+
+/**
+ * Makes it that of its context, until the world's end or another one has that. What was asked before is answered. Once, before or
+ * with the first call on it.
+ */
+void hier_ledger_open(hier_world *world, hier_ledger *ledger);
+
+/** This process makes no more calls on it: whoever waits for one waits in vain. False when it is broken. */
+bool hier_ledger_close(hier_world *world, hier_ledger *ledger);
+
+/** Ends one that was not opened: others may have made the communicator, but this process has not, and says so when it is asked. */
+void hier_ledger_abandon(hier_world *world, hier_ledger *ledger);
+
+/** The rank of a place of a communicator (layout.h), which is what sentences name. */
+static inline int hier_rank_at(const weft_comm *comm, int place) {
+    return hier_layout_rank(comm->layout, place);
+}
+
+/** The rank that the user knows of a handle, or of the one that it is the `inner` handle of. */
+static inline int hier_rank_of(const weft_comm *comm) {
+    return hier_rank_at(comm, (int)comm->layout->offsets[comm->node] + comm->thread);
+}
+
+/** An entry of a call, without its number and chain. */
+static inline hier_entry hier_entry_of(const weft_comm *comm, const hier_arguments *arguments) {
+    bool place = !comm->inner && inter_is(arguments->collective, INTER_ROOTED); /* what the root is here */
+    hier_entry entry;
+    entry.sequence = entry.chain = 0;
+    entry.signature = arguments->signature;
+    entry.bytes = arguments->bytes;
+    entry.call = arguments->call;
+    entry.op = arguments->op ? arguments->op->name : NULL;
+    entry.element = arguments->element;
+    entry.rank = hier_rank_of(comm);
+    entry.root = place ? hier_rank_at(comm, arguments->root) : arguments->root;
+    entry.persistent = false;
+    return entry;
+}
+
+/** Notes a call before it is started; its chain is the id's signature. */
+static inline void hier_ledger_note(weft_comm *comm, const hier_arguments *arguments, inter_id id) {
+    hier_ledger *ledger = comm->ledger;
+    hier_entry *entry = &ledger->entries[id.persistent][id.sequence % HIER_LEDGER_ENTRIES];
+    if (!ledger->opened) /* the thread that made it is still about to */
+        hier_ledger_open(comm->world, ledger);
+    comm->world->ledgers->recheck |= comm->world->ledgers->open != NULL;
+    if (entry->call && entry->sequence > id.sequence)
+        return; /* a persistent one, started again: newer ones are remembered */
+    *entry = hier_entry_of(comm, arguments);
+    entry->sequence = id.sequence;
+    entry->chain = id.signature;
+    entry->persistent = id.persistent;
+}
+
+static inline bool hier_ledger_is_broken(const hier_ledger *ledger) {
+    /* Acquire: pairs with the release in hier_ledger_break; the verdict is there. */
+    return atomic_load_explicit(&ledger->broken, memory_order_acquire);
+}
+
+/** Writes the sentence of a broken communicator: WEFT_ERR_MISMATCH. */
+int hier_ledger_error(const weft_comm *comm, const char *call) __attribute__((cold));
+
+/** A thread of a team has found that the one at place `other` of its process is in another call. Whoever drives next tells the other processes. */
+void hier_ledger_trip(weft_comm *comm, const hier_arguments *arguments, int other) __attribute__((cold));
+
+/*
+ * For whoever drives.
+ */
+
+/** The look of a waiting thread at what others say; then, now and then, hier_ledger_watch. */
+static inline void hier_ledger_look(hier_world *world);
+
+/** Breaks the communicators that threads have tripped. */
+void hier_ledger_tell_trips(hier_world *world);
+
+/** Sees to what takes long, if it is time. */
+void hier_ledger_watch(hier_world *world);
+
+/** Reads what was heard. */
+void hier_ledger_attend(hier_world *world);
+
+/** A message about calls has come: it is kept for hier_ledger_attend(). */
+void hier_ledger_hear(hier_world *world, const inter_arrival *arrival);
+
+/** What is on its way; WEFT_ERR_NOMEM. Freed when the transport is closed. */
+int hier_ledgers_create(hier_world *world);
+void hier_ledgers_free(hier_world *world);
+
+/** So often is the clock looked at. */
+#define HIER_LEDGER_LOOKS 64
+
+static inline void hier_ledger_look(hier_world *world) {
+    hier_ledgers *ledgers = world->ledgers;
+    if (ledgers->heard || ledgers->recheck)
+        hier_ledger_attend(world);
+    if (++ledgers->looks % HIER_LEDGER_LOOKS == 0)
+        hier_ledger_watch(world);
+}
+
+#endif

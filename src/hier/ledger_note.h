@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * What processes tell each other about their calls (ledger.h): an active message of the main channel whose header has
+ * HIER_FLAG_CALLS and the context, with a note. ledger.c judges, ledger_letters.c sends, keeps and asks.
+ */
+#ifndef HIER_LEDGER_NOTE_H
+#define HIER_LEDGER_NOTE_H
+
+#include <hier/ledger.h>
+
+enum hier_note_kind {
+    HIER_NOTE_QUESTION, /* the newest call, and those before it: are yours the same? */
+    HIER_NOTE_OVER, /* an answer: the first call has long been over here, and not known any more; the second is the last one */
+    HIER_NOTE_DIFFERENT, /* verdicts: two calls that are one to different ranks … */
+    HIER_NOTE_EARLIER,   /* … or are the same, but others before them were not … */
+    HIER_NOTE_LEFT,      /* … the second call is none: its rank has left … */
+    HIER_NOTE_THREADS,   /* … or is in another call than a thread of its process, no matter which */
+    HIER_NOTE_KINDS
+};
+
+/** A call, on the wire. */
+typedef struct hier_told_call {
+    uint64_t sequence, chain, signature, bytes;
+    int32_t rank, root;
+    uint32_t persistent, unused;
+    char call[32], op[16], element[24]; /* empty: none */
+} hier_told_call;
+
+/** The most calls that a question shows. */
+#define HIER_NOTE_CALLS 8
+
+/** On the wire, with the first `count` calls. */
+typedef struct hier_note {
+    uint32_t generation, kind, count, unused;
+    hier_told_call calls[HIER_NOTE_CALLS];
+} hier_note;
+
+/** One that has come. */
+typedef struct hier_heard {
+    struct hier_heard *next;
+    uint32_t context;
+    int process;
+    int64_t since_ms; /* HIER_NOTE_OVER: since when nothing has happened in the call; 0: not looked at yet */
+    unsigned moves;
+    hier_note note;
+} hier_heard;
+
+/** Copies a call of this process. */
+void hier_tell_call(const hier_entry *entry, hier_told_call *told);
+
+/** The entry of a call; NULL when it is not made yet, or not known any more (*over). */
+const hier_entry *hier_ledger_find(const hier_ledger *ledger, uint64_t sequence, bool persistent, bool *over);
+
+/** Nothing is left to do about a note; false: it is about a call that was not made here yet. May break a communicator. */
+bool hier_ledger_settle(hier_world *world, hier_heard *heard);
+
+/** Breaks a communicator, with a verdict that came (`tell` false) or of this process, which tells all others. */
+void hier_ledger_break(hier_world *world, hier_ledger *ledger, const hier_note *verdict, bool tell);
+
+/** Sends a note to a process, as far as there is memory. */
+void hier_ledger_send(hier_world *world, int process, uint32_t context, const hier_note *note);
+
+int64_t hier_ledger_now_ms(void);
+
+/** Drops the questions about communicators that had this context before. */
+void hier_ledger_drop_old(hier_world *world, const hier_ledger *now);
+
+#endif

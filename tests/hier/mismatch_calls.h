@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls no two of which belong together: what ranks that meet in a collective may take it for.
+#ifndef TESTS_HIER_MISMATCH_CALLS_H
+#define TESTS_HIER_MISMATCH_CALLS_H
+
+#include <cstddef>
+#include <weft/weft.h>
+
+namespace mismatch {
+
+struct one_call {
+    const char *name;
+    bool meets; // every rank waits for another one in it
+    int (*run)(weft_comm *, int *send, int *recv);
+};
+
+constexpr size_t many = 4000; // ints: more than travel inside a cell
+
+// For every rank two ints; the displacements suit alltoallw, where they are in bytes, too.
+struct two_each {
+    size_t counts[11];
+    ptrdiff_t displs[11];
+    const weft_datatype *types[11];
+    two_each() {
+        for (ptrdiff_t rank = 0; rank < 11; rank++) {
+            counts[rank] = 2;
+            displs[rank] = 8 * rank;
+            types[rank] = WEFT_INT;
+        }
+    }
+};
+inline const two_each blocks;
+
+inline const one_call calls[] = {
+    {"barrier", true, [](weft_comm *c, int *, int *) { return weft_barrier(c); }},
+    {"bcast root 0", false, [](weft_comm *c, int *, int *b) { return weft_bcast(b, 2, WEFT_INT, 0, c); }},
+    {"bcast root 1", false, [](weft_comm *c, int *, int *b) { return weft_bcast(b, 2, WEFT_INT, 1, c); }},
+    {"bcast of one", false, [](weft_comm *c, int *, int *b) { return weft_bcast(b, 1, WEFT_INT, 0, c); }},
+    {"bcast long", false, [](weft_comm *c, int *, int *b) { return weft_bcast(b, many, WEFT_INT, 0, c); }},
+    {"reduce root 0", false,
+     [](weft_comm *c, int *a, int *b) { return weft_reduce(a, b, 2, WEFT_INT, WEFT_SUM, 0, c); }},
+    {"reduce root 1", false,
+     [](weft_comm *c, int *a, int *b) { return weft_reduce(a, b, 2, WEFT_INT, WEFT_SUM, 1, c); }},
+    {"reduce long", true,
+     [](weft_comm *c, int *a, int *b) { return weft_reduce(a, b, many, WEFT_INT, WEFT_SUM, 0, c); }},
+    {"allreduce sum", true,
+     [](weft_comm *c, int *a, int *b) { return weft_allreduce(a, b, 2, WEFT_INT, WEFT_SUM, c); }},
+    {"allreduce max", true,
+     [](weft_comm *c, int *a, int *b) { return weft_allreduce(a, b, 2, WEFT_INT, WEFT_MAX, c); }},
+    {"allreduce long", true,
+     [](weft_comm *c, int *a, int *b) { return weft_allreduce(a, b, many, WEFT_INT, WEFT_SUM, c); }},
+    {"allreduce longer", true,
+     [](weft_comm *c, int *a, int *b) { return weft_allreduce(a, b, many + 1, WEFT_INT, WEFT_SUM, c); }},
+    {"gather root 0", false,
+     [](weft_comm *c, int *a, int *b) { return weft_gather(a, 2, WEFT_INT, b, 2, WEFT_INT, 0, c); }},
+    {"gather root 1", false,
+     [](weft_comm *c, int *a, int *b) { return weft_gather(a, 2, WEFT_INT, b, 2, WEFT_INT, 1, c); }},
+    {"scatter root 0", false,
+     [](weft_comm *c, int *a, int *b) { return weft_scatter(a, 2, WEFT_INT, b, 2, WEFT_INT, 0, c); }},
+    {"scatter root 1", false,
+     [](weft_comm *c, int *a, int *b) { return weft_scatter(a, 2, WEFT_INT, b, 2, WEFT_INT, 1, c); }},
+    {"allgather", true, [](weft_comm *c, int *a, int *b) { return weft_allgather(a, 2, WEFT_INT, b, 2, WEFT_INT, c); }},
+    {"alltoall", true, [](weft_comm *c, int *a, int *b) { return weft_alltoall(a, 2, WEFT_INT, b, 2, WEFT_INT, c); }},
+    {"alltoallv", true,
+     [](weft_comm *c, int *a, int *b) {
+         return weft_alltoallv(a, blocks.counts, blocks.displs, WEFT_INT, b, blocks.counts, blocks.displs, WEFT_INT, c);
+     }},
+    {"gatherv root 0", false,
+     [](weft_comm *c, int *a, int *b) {
+         return weft_gatherv(a, 2, WEFT_INT, b, blocks.counts, blocks.displs, WEFT_INT, 0, c);
+     }},
+    {"gatherv root 1", false,
+     [](weft_comm *c, int *a, int *b) {
+         return weft_gatherv(a, 2, WEFT_INT, b, blocks.counts, blocks.displs, WEFT_INT, 1, c);
+     }},
+    {"scatterv root 0", false,
+     [](weft_comm *c, int *a, int *b) {
+         return weft_scatterv(a, blocks.counts, blocks.displs, WEFT_INT, b, 2, WEFT_INT, 0, c);
+     }},
+    {"scatterv root 1", false,
+     [](weft_comm *c, int *a, int *b) {
+         return weft_scatterv(a, blocks.counts, blocks.displs, WEFT_INT, b, 2, WEFT_INT, 1, c);
+     }},
+    {"allgatherv", true,
+     [](weft_comm *c, int *a, int *b) {
+         return weft_allgatherv(a, 2, WEFT_INT, b, blocks.counts, blocks.displs, WEFT_INT, c);
+     }},
+    {"alltoallw", true,
+     [](weft_comm *c, int *a, int *b) {
+         return weft_alltoallw(a, blocks.counts, blocks.displs, blocks.types, b, blocks.counts, blocks.displs,
+                               blocks.types, c);
+     }},
+    {"scan", false, [](weft_comm *c, int *a, int *b) { return weft_scan(a, b, 2, WEFT_INT, WEFT_SUM, c); }},
+    {"scan long", true, [](weft_comm *c, int *a, int *b) { return weft_scan(a, b, many, WEFT_INT, WEFT_SUM, c); }},
+    {"exscan", false, [](weft_comm *c, int *a, int *b) { return weft_exscan(a, b, 2, WEFT_INT, WEFT_SUM, c); }},
+    {"exscan long", true, [](weft_comm *c, int *a, int *b) { return weft_exscan(a, b, many, WEFT_INT, WEFT_SUM, c); }},
+    {"reduce_scatter", true,
+     [](weft_comm *c, int *a, int *b) { return weft_reduce_scatter(a, b, blocks.counts, WEFT_INT, WEFT_SUM, c); }},
+    {"reduce_scatter_block long", true,
+     [](weft_comm *c, int *a, int *b) { return weft_reduce_scatter_block(a, b, 600, WEFT_INT, WEFT_SUM, c); }},
+    {"nothing", true, [](weft_comm *c, int *, int *) { return weft_bcast(nullptr, 0, WEFT_INT, 0, c); }},
+};
+
+} // namespace mismatch
+
+#endif

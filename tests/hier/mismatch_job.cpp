@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Processes of a job call collectives that do not belong together: on teams, then, each time between a weft_init and a weft_finalize,
+// on the process communicator.
+#include "intra/threads.h"
+#include "mismatch_between.h"
+
+#include <cstdlib>
+
+namespace {
+
+using namespace mismatch;
+
+// Between weft_init and weft_finalize, which go well whatever happens between them.
+class MismatchJob : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        ASSERT_EQ(WEFT_SUCCESS, weft_init(nullptr)) << weft_last_error();
+        comm_ = weft_process_comm();
+        last_ = weft_rank(comm_) == weft_size(comm_) - 1;
+        const char *text = getenv("WEFT_THREADS");
+        threads_ = text ? atoi(text) : 1;
+    }
+    void TearDown() override {
+        EXPECT_OK(weft_finalize());
+    }
+    // Team after team, each of which the last process breaks.
+    void on_team(const one_call &odd, const one_call &usual) const {
+        std::string what = std::string(odd.name) + " / " + usual.name;
+        weft_team *team = nullptr;
+        EXPECT_OK(weft_team_create(comm_, threads_, &team));
+        threads::run(threads_, [&](int thread) {
+            weft_comm *comm = nullptr;
+            EXPECT_OK(weft_team_enter(team, thread, &comm));
+            expect_two_calls(expect_between(comm, last_ ? odd : usual, what), what);
+            EXPECT_OK(weft_team_leave(&comm));
+        });
+        EXPECT_OK(weft_team_free(&team));
+        expect_works(comm_, what);
+    }
+    void on_processes(const one_call &odd, const one_call &usual) const {
+        std::string what = std::string(odd.name) + " / " + usual.name;
+        expect_two_calls(expect_between(comm_, last_ ? odd : usual, what), what);
+        expect_messages(comm_);
+    }
+    weft_comm *comm_ = nullptr;
+    bool last_ = false;
+    int threads_ = 1;
+
+  private:
+    threads::Watchdog watchdog_{200};
+};
+
+} // namespace
+
+TEST_F(MismatchJob, EveryPair) {
+    size_t count = std::size(calls) - 1;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = i % 3; j < count; j += 3)
+            if (i != j)
+                on_team(calls[i], calls[j]);
+}
+
+TEST_F(MismatchJob, OneThingOnly) {
+    for (const two_calls &pair : special_pairs())
+        on_team(pair.odd, pair.usual);
+}
+
+// A root that sends short messages waits for nobody.
+TEST_F(MismatchJob, ARootFarAhead) {
+    for (bool late : {true, false}) {
+        weft_team *team = nullptr;
+        EXPECT_OK(weft_team_create(comm_, 1, &team));
+        weft_comm *comm = nullptr;
+        EXPECT_OK(weft_team_enter(team, 0, &comm));
+        expect_between(comm, last_ == late ? ahead_late : ahead, "far ahead");
+        EXPECT_OK(weft_team_leave(&comm));
+        EXPECT_OK(weft_team_free(&team));
+    }
+}
+
+TEST_F(MismatchJob, ProcessesInDifferentCollectives) {
+    on_processes(calls[0], calls[8]);
+}
+
+TEST_F(MismatchJob, ProcessesWithDifferentRoots) {
+    on_processes(calls[1], calls[2]);
+}
+
+// Long messages wait at their senders.
+TEST_F(MismatchJob, ProcessesWithLongMessages) {
+    std::vector<char> send(1 << 20), recv((1 << 20) * size_t(weft_size(comm_)));
+    int code = last_ ? weft_allgather(send.data(), send.size(), WEFT_BYTE, recv.data(), send.size(), WEFT_BYTE, comm_)
+                     : weft_allreduce(send.data(), recv.data(), send.size(), WEFT_BYTE, WEFT_BOR, comm_);
+    EXPECT_EQ(code, WEFT_ERR_MISMATCH);
+    expect_two_calls(weft_last_error(), "long messages");
+    expect_messages(comm_);
+}
+
+TEST_F(MismatchJob, ProcessesWithRequests) {
+    mismatch_nonblocking(comm_, last_);
+    expect_messages(comm_);
+}
+
+TEST_F(MismatchJob, ProcessesWithPersistentRequests) {
+    mismatch_persistent(comm_, last_);
+    expect_messages(comm_);
+}
+
+// One calls a collective, the others are about to end.
+TEST(MismatchAtTheEnd, OfOne) {
+    ASSERT_EQ(WEFT_SUCCESS, weft_init(nullptr)) << weft_last_error();
+    weft_comm *comm = weft_process_comm();
+    bool last = weft_rank(comm) == weft_size(comm) - 1;
+    if (last)
+        EXPECT_ERROR(WEFT_ERR_MISMATCH, weft_barrier(comm), "weft_barrier", "weft_finalize");
+    EXPECT_EQ(last ? WEFT_SUCCESS : WEFT_ERR_MISMATCH, weft_finalize()) << weft_last_error();
+    EXPECT_FALSE(weft_initialized());
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Processes, all within this one, call collectives that do not belong together, on thread communicators and on process
+// communicators: blocking, nonblocking, persistent.
+#include "mismatch_between.h"
+#include "sim_worlds.h"
+
+namespace {
+
+using namespace mismatch;
+
+std::string pair_name(const one_call &odd, const one_call &usual) {
+    return std::string(odd.name) + " / " + usual.name;
+}
+
+// A team in which all threads of the last process are odd, and another one that goes on.
+void on_teams(const JobShape &shape, const one_call &odd, const one_call &usual) {
+    std::string what = pair_name(odd, usual);
+    int last = int(shape.threads.size()) - 1;
+    SimWorlds worlds(shape);
+    worlds.run_processes([&](int rank, hier_world *world) {
+        weft_team *broken = nullptr, *whole = nullptr;
+        int count = shape.threads[size_t(rank)];
+        EXPECT_OK(weft_team_create(world->process_comm, count, &broken));
+        EXPECT_OK(weft_team_create(world->process_comm, count, &whole));
+        worlds.run_team(broken, [&](weft_comm *comm) {
+            expect_two_calls(expect_between(comm, rank == last ? odd : usual, what), what);
+        });
+        worlds.run_team(whole, [&](weft_comm *comm) { expect_works(comm, what); });
+        EXPECT_OK(weft_team_free(&broken));
+        expect_works(world->process_comm, what);
+        EXPECT_OK(weft_team_free(&whole));
+    });
+}
+
+class MismatchBetween : public ::testing::TestWithParam<JobShape> {
+    threads::Watchdog watchdog_{170};
+};
+
+TEST_P(MismatchBetween, EveryPair) {
+    size_t count = std::size(calls) - 1, step = 5 + GetParam().threads.size() + GetParam().threads[0];
+    for (size_t i = 0, j = 0; i < count; i++) // each one, and each one as the usual one
+        for (j = i % step; j < count; j += step)
+            if (i != j)
+                on_teams(GetParam(), calls[i], calls[j]);
+}
+
+TEST_P(MismatchBetween, OneThingOnly) {
+    for (const two_calls &pair : special_pairs())
+        on_teams(GetParam(), pair.odd, pair.usual);
+}
+
+TEST_P(MismatchBetween, AProcessFarAhead) {
+    on_teams(GetParam(), ahead_late, ahead);
+    on_teams(GetParam(), ahead, ahead_late);
+}
+
+// One thread of the last process only: its process notices, and tells the others.
+TEST_P(MismatchBetween, OneThread) {
+    const JobShape &shape = GetParam();
+    int last = int(shape.threads.size()) - 1;
+    if (shape.threads[0] == 1)
+        GTEST_SKIP() << "there is one thread a process";
+    for (size_t i = 0; i + 1 < std::size(calls); i++) {
+        const one_call &odd = calls[i], &usual = calls[(i + 7) % (std::size(calls) - 1)];
+        std::string what = pair_name(odd, usual);
+        SimWorlds worlds(shape);
+        worlds.run_processes([&](int rank, hier_world *world) {
+            weft_team *team = nullptr;
+            EXPECT_OK(weft_team_create(world->process_comm, shape.threads[size_t(rank)], &team));
+            worlds.run_team(team, [&](weft_comm *comm) {
+                bool is_odd = rank == last && weft_thread(comm) == 1;
+                misuse::words named = {"rank ", "weft_"};
+                expect_between(comm, is_odd ? odd : usual, what);
+                misuse::expect_sentence(named, what.c_str());
+            });
+            expect_works(world->process_comm, what);
+            EXPECT_OK(weft_team_free(&team));
+        });
+    }
+}
+
+// Requests of teams, waited for or tested.
+void with_requests(const JobShape &shape, const std::function<void(weft_comm *, bool odd)> &run) {
+    int last = int(shape.threads.size()) - 1;
+    SimWorlds worlds(shape);
+    worlds.run_processes([&](int rank, hier_world *world) {
+        weft_team *broken = nullptr, *whole = nullptr;
+        int count = shape.threads[size_t(rank)];
+        EXPECT_OK(weft_team_create(world->process_comm, count, &broken));
+        EXPECT_OK(weft_team_create(world->process_comm, count, &whole));
+        worlds.run_team(broken, [&](weft_comm *comm) { run(comm, rank == last); });
+        worlds.run_team(whole, [&](weft_comm *comm) { expect_works(comm, "requests"); });
+        EXPECT_OK(weft_team_free(&broken));
+        expect_works(world->process_comm, "requests");
+        EXPECT_OK(weft_team_free(&whole));
+    });
+}
+
+TEST_P(MismatchBetween, Nonblocking) {
+    /* Threads start what they have under way in no fixed order: the first difference may not be known when one is found. */
+    const char *named = GetParam().threads[0] == 1 ? "WEFT_FLOAT" : "called";
+    with_requests(GetParam(), [&](weft_comm *comm, bool odd) { mismatch_nonblocking(comm, odd, named); });
+}
+
+TEST_P(MismatchBetween, Persistent) {
+    with_requests(GetParam(), mismatch_persistent);
+}
+
+TEST_P(MismatchBetween, EveryPairNonblocking) {
+    size_t count = std::size(started), step = 3 + GetParam().threads[0];
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = i % step; j < count; j += step)
+            if (i != j)
+                with_requests(GetParam(),
+                              [&](weft_comm *comm, bool odd) { expect_started(comm, odd ? started[i] : started[j]); });
+}
+
+// One thread of the last process starts another one, in the midst of those that all start.
+TEST_P(MismatchBetween, OneThreadNonblocking) {
+    if (GetParam().threads[0] == 1)
+        GTEST_SKIP() << "there is one thread a process";
+    for (size_t i = 0; i < std::size(started); i++)
+        with_requests(GetParam(), [&](weft_comm *comm, bool odd) {
+            bool is_odd = odd && weft_thread(comm) == 1;
+            expect_started(comm, started[is_odd ? i : (i + 3) % std::size(started)]);
+        });
+}
+
+// The last process does not come to the last call: it leaves.
+TEST_P(MismatchBetween, OneLeaves) {
+    const JobShape &shape = GetParam();
+    int last = int(shape.threads.size()) - 1;
+    SimWorlds worlds(shape);
+    worlds.run_processes([&](int rank, hier_world *world) {
+        weft_team *team = nullptr;
+        EXPECT_OK(weft_team_create(world->process_comm, shape.threads[size_t(rank)], &team));
+        worlds.run_team(team, [&](weft_comm *comm) {
+            EXPECT_OK(weft_barrier(comm));
+            if (rank != last)
+                EXPECT_ERROR(WEFT_ERR_MISMATCH, weft_barrier(comm), "weft_barrier", "left");
+        });
+        EXPECT_OK(weft_team_free(&team));
+        expect_works(world->process_comm, "after one has left");
+    });
+}
+
+JobShape shape_of(std::vector<int> threads, weft_thread_level level = WEFT_THREAD_SERIALIZED,
+                  weft_wait_policy policy = WEFT_WAIT_YIELD) {
+    JobShape shape{std::move(threads), level, policy};
+    return shape;
+}
+INSTANTIATE_TEST_SUITE_P(Teams, MismatchBetween,
+                         ::testing::Values(shape_of({1, 1}), shape_of({1, 1, 1}), shape_of({2, 2}),
+                                           shape_of({2, 2}, WEFT_THREAD_FUNNELED, WEFT_WAIT_BLOCK)));
+
+// On a process communicator, which is each world's only one.
+class MismatchOfProcesses : public ::testing::TestWithParam<int> {
+  protected:
+    void on_processes(const std::function<void(weft_comm *, bool odd)> &run) const {
+        JobShape shape{std::vector<int>(size_t(GetParam()), 1), WEFT_THREAD_SERIALIZED, WEFT_WAIT_YIELD};
+        SimWorlds(shape).run_processes(
+            [&](int rank, hier_world *world) { run(world->process_comm, rank == GetParam() - 1); });
+    }
+
+  private:
+    threads::Watchdog watchdog_{170};
+};
+
+TEST_P(MismatchOfProcesses, Blocking) {
+    size_t count = std::size(calls) - 1;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = i % 7; j < count; j += 7)
+            if (i != j)
+                on_processes([&](weft_comm *comm, bool odd) {
+                    std::string what = pair_name(calls[i], calls[j]);
+                    expect_two_calls(expect_between(comm, odd ? calls[i] : calls[j], what), what);
+                });
+    for (const two_calls &pair : special_pairs())
+        on_processes([&](weft_comm *comm, bool odd) {
+            std::string what = pair_name(pair.odd, pair.usual);
+            expect_two_calls(expect_between(comm, odd ? pair.odd : pair.usual, what), what);
+        });
+}
+
+// All that are under way end, and so do those that are started later; messages go on.
+TEST_P(MismatchOfProcesses, Nonblocking) {
+    on_processes([](weft_comm *comm, bool odd) {
+        mismatch_nonblocking(comm, odd);
+        expect_messages(comm);
+    });
+}
+
+TEST_P(MismatchOfProcesses, Persistent) {
+    on_processes([](weft_comm *comm, bool odd) {
+        mismatch_persistent(comm, odd);
+        expect_messages(comm);
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(Processes, MismatchOfProcesses, ::testing::Values(2, 3));
+
+} // namespace
