@@ -13,7 +13,7 @@
  *
  * Making one is collective over all ranks of the parent, and blocks. Threads may make communicators at the same time, with different
  * parents, in any order. What was made is freed before its origin is left, freed or finalized; what descends from it stays.
- * At most 4095 communicators that span several processes stand in a process at once; those within a process are not counted.
+ * At most 4094 communicators that span several processes stand in a process at once; those within a process are not counted.
  *
  * Under WEFT_THREAD_FUNNELED a communicator whose threads of a process do not include the one that called weft_init
  * needs that thread for what goes between processes: it moves while that thread waits in any call of weft.
@@ -34,7 +34,8 @@ extern "C" {
  * Makes a communicator of the same ranks in the same order. Collective over `comm`. The caller frees *made with weft_comm_free().
  * Errors: WEFT_ERR_ARG (no communicator, or one given back; null made: then all ranks get the error), WEFT_ERR_THREAD (handle of another thread;
  * a process communicator under FUNNELED on another thread than weft_init's), WEFT_ERR_BUSY (too many communicators stand),
- * WEFT_ERR_NOMEM, WEFT_ERR_TRANSPORT, WEFT_ERR_PROC_FAILED. After an error no rank has one.
+ * WEFT_ERR_NOMEM, WEFT_ERR_TRANSPORT, WEFT_ERR_PROC_FAILED; then no rank has one. WEFT_ERR_MISMATCH: `comm` is broken; when that happens
+ * during the call some ranks may have one all the same, on which collectives return that error, and which they free.
  */
 WEFT_API int weft_comm_dup(weft_comm *comm, weft_comm **made);
 

@@ -23,6 +23,16 @@ void hier_contexts_return(hier_contexts *contexts, uint32_t number) {
     pthread_mutex_unlock(&contexts->lock);
 }
 
+bool hier_contexts_take_back(hier_contexts *contexts, uint32_t number) {
+    uint64_t bit = (uint64_t)1 << number % 64;
+    pthread_mutex_lock(&contexts->lock);
+    bool is_free = !((contexts->used[number / 64] | contexts->offered[number / 64]) & bit);
+    if (is_free)
+        contexts->used[number / 64] |= bit;
+    pthread_mutex_unlock(&contexts->lock);
+    return is_free;
+}
+
 /* What this process has to offer of a word; `*calm`: nobody else has it on offer. */
 static uint64_t offer(hier_contexts *contexts, unsigned word, bool *calm) {
     pthread_mutex_lock(&contexts->lock);

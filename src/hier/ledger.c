@@ -40,9 +40,13 @@ void hier_ledger_open(hier_world *world, hier_ledger *ledger) {
 }
 
 bool hier_ledger_close(hier_world *world, hier_ledger *ledger) {
+    /* Relaxed: hier_ledger_tell_trips acquires. */
+    if (atomic_load_explicit(&world->ledgers->trips, memory_order_relaxed))
+        hier_ledger_tell_trips(world);
     ledger->closed = true;
+    ledger->returned = !hier_ledger_is_broken(ledger);
     world->ledgers->recheck = true;
-    return !hier_ledger_is_broken(ledger);
+    return ledger->returned;
 }
 
 void hier_ledger_abandon(hier_world *world, hier_ledger *ledger) {
@@ -52,7 +56,7 @@ void hier_ledger_abandon(hier_world *world, hier_ledger *ledger) {
         return;
     }
     hier_ledger_open(world, ledger);
-    (void)hier_ledger_close(world, ledger);
+    ledger->closed = true;
 }
 
 static void copy_text(char *to, size_t room, const char *from) {
@@ -123,7 +127,9 @@ void hier_ledger_break(hier_world *world, hier_ledger *ledger, const hier_note *
     for (int process = 0; tell && process < world->transport->size; process++)
         if (process != world->transport->rank)
             hier_ledger_send(world, process, ledger->context, verdict);
-    inter_engine_break(&world->engine, ledger->context);
+    /* One that this process has left may be about to get another communicator, which is whole. */
+    if (!ledger->returned || hier_contexts_take_back(&world->contexts, ledger->context))
+        inter_engine_break(&world->engine, ledger->context);
 }
 
 int hier_ledger_error(const weft_comm *comm, const char *call) {

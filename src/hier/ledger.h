@@ -45,7 +45,8 @@ typedef struct hier_ledger {
     bool opened;
     uint64_t chains[2]; /* of a process communicator: up to the last call, up to the last persistent one */
     hier_entry entries[2][HIER_LEDGER_ENTRIES]; /* the last calls, by sequence; persistent ones apart */
-    bool closed;                                /* this process makes no more calls on it */
+    bool closed;                                /* this process makes no more calls on it … */
+    bool returned;                              /* … and its context may be used for another */
     _Atomic bool broken; /* set once, under the funnel, when `verdict` is there; looked at by anybody */
     char verdict[360];   /* "rank 0 called …, but rank 1 called …" */
     _Atomic int tripped; /* HIER_TRIP_…; by the first thread that does, which also writes the next */
@@ -83,7 +84,10 @@ uint32_t hier_ledger_generation(const weft_comm *parent, int color);
  */
 void hier_ledger_open(hier_world *world, hier_ledger *ledger);
 
-/** This process makes no more calls on it: whoever waits for one waits in vain. False when it is broken. */
+/**
+ * This process makes no more calls on it: whoever waits for one waits in vain. True: the caller gives the context back; false when
+ * it is broken.
+ */
 bool hier_ledger_close(hier_world *world, hier_ledger *ledger);
 
 /** Ends one that was not opened: others may have made the communicator, but this process has not, and says so when it is asked. */

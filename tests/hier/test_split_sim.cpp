@@ -331,7 +331,7 @@ TEST(ManyCommunicators, MoreThanCanStandAtOnce) {
             made.push_back(comm);
         EXPECT_EQ(code, WEFT_ERR_BUSY) << weft_last_error();
         EXPECT_EQ(made.size(), HIER_MOST_CONTEXTS);
-        EXPECT_NE(std::string(weft_last_error()).find("4095"), std::string::npos) << weft_last_error();
+        EXPECT_NE(std::string(weft_last_error()).find("4094"), std::string::npos) << weft_last_error();
         ASSERT_FALSE(made.empty());
         EXPECT_EQ(weft_comm_free(&made[made.size() / 2]), WEFT_SUCCESS);
         EXPECT_EQ(weft_comm_dup(world->process_comm, &made[made.size() / 2]), WEFT_SUCCESS) << weft_last_error();
