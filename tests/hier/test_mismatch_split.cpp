@@ -134,9 +134,9 @@ TEST_P(MismatchOfSplits, WhereOperandsAreInTheOrderOfTheRanks) {
 TEST_P(MismatchOfSplits, Requests) {
     on_splits([](weft_comm *comm, bool odd) { mismatch_nonblocking(comm, odd, "called"); });
     on_splits(mismatch_persistent);
-    for (size_t i = 0; i < std::size(started); i++)
-        on_splits(
-            [&](weft_comm *comm, bool odd) { expect_started(comm, started[odd ? i : (i + 4) % std::size(started)]); });
+    size_t count = std::size(started) - 1; // mixed ranks have no nonblocking scan
+    for (size_t i = 0; i < count; i++)
+        on_splits([&](weft_comm *comm, bool odd) { expect_started(comm, started[odd ? i : (i + 4) % count]); });
 }
 
 // Again and again: a context of one that broke is not used for another, those of others are.
