@@ -150,37 +150,6 @@ static int exchange_results(making *of, int error, weft_team **team) {
     return error ? error : code;
 }
 
-static void abandon(hier_errand *errand) {
-    weft_team *team = (weft_team *)(void *)((char *)errand - offsetof(weft_team, dissolve));
-    hier_funnel_enter(team->world);
-    hier_ledger_abandon(team->world, team->ledger);
-    hier_funnel_leave(team->world);
-    team->ledger = NULL;
-    hier_team_give(team);
-}
-
-static void give_team_up(const making *of) {
-    weft_team *team = of->team;
-    team->dissolve.run = abandon;
-    if (!of->in_doubt || !team->ledger)
-        hier_team_give(team);
-    else if (hier_may_drive(team->world))
-        abandon(&team->dissolve);
-    else
-        hier_send_errand(team->world, &team->dissolve);
-}
-
-static void give_ledger_up(const making *of) {
-    hier_world *world = of->parent->world;
-    if (!of->in_doubt) {
-        free(of->ledger);
-        return;
-    }
-    hier_funnel_enter(world);
-    hier_ledger_abandon(world, of->ledger);
-    hier_funnel_leave(world);
-}
-
 static void give_up(making *of) {
     if (of->comm)
         hier_comm_give(of->comm);
@@ -191,11 +160,12 @@ static void give_up(making *of) {
         hier_layout_free(&of->own->layout);
         free(of->own);
     }
-    if (of->ledger)
-        give_ledger_up(of);
+    free(of->ledger);
     if (of->team)
-        give_team_up(of);
-    if (builds(of) && !of->in_doubt) /* else messages may still come for it */
+        hier_team_give(of->team);
+    if (of->in_doubt && builds(of) && of->context != HIER_NO_CONTEXT)
+        hier_ledger_abandon(of->parent->world, of->generation, of->plan.rank);
+    if (builds(of))
         hier_contexts_return(&of->parent->world->contexts, of->context);
 }
 

@@ -49,14 +49,16 @@ bool hier_ledger_close(hier_world *world, hier_ledger *ledger) {
     return ledger->returned;
 }
 
-void hier_ledger_abandon(hier_world *world, hier_ledger *ledger) {
-    const hier_ledger *other = world->ledgers->at[ledger->context];
-    if (other && !other->closed) { /* then the context was not agreed on, and nobody has the communicator */
-        free(ledger);
+void hier_ledger_abandon(hier_world *world, uint32_t generation, int rank) {
+    hier_abandoned *made = malloc(sizeof(*made));
+    if (!made)
         return;
-    }
-    hier_ledger_open(world, ledger);
-    ledger->closed = true;
+    *made = (hier_abandoned){.generation = generation, .rank = rank};
+    made->next = atomic_load_explicit(&world->ledgers->abandoned, memory_order_relaxed);
+    /* Release: pairs with settle_abandoned. */
+    while (!atomic_compare_exchange_weak_explicit(&world->ledgers->abandoned, &made->next, made, memory_order_release,
+                                                  memory_order_relaxed))
+        continue;
 }
 
 static void copy_text(char *to, size_t room, const char *from) {
@@ -120,13 +122,18 @@ static void write_verdict(hier_ledger *ledger, const hier_note *verdict) {
     }
 }
 
+static void tell_all(hier_world *world, uint32_t context, const hier_note *verdict) {
+    for (int process = 0; process < world->transport->size; process++)
+        if (process != world->transport->rank)
+            hier_ledger_send(world, process, context, verdict);
+}
+
 void hier_ledger_break(hier_world *world, hier_ledger *ledger, const hier_note *verdict, bool tell) {
     write_verdict(ledger, verdict);
     /* Release: pairs with hier_ledger_is_broken. */
     atomic_store_explicit(&ledger->broken, true, memory_order_release);
-    for (int process = 0; tell && process < world->transport->size; process++)
-        if (process != world->transport->rank)
-            hier_ledger_send(world, process, ledger->context, verdict);
+    if (tell)
+        tell_all(world, ledger->context, verdict);
     /* One that this process has left may be about to get another communicator, which is whole. */
     if (!ledger->returned || hier_contexts_take_back(&world->contexts, ledger->context))
         inter_engine_break(&world->engine, ledger->context);
@@ -268,10 +275,28 @@ static bool settle_question(hier_world *world, hier_ledger *ledger, const hier_h
     return found != LATER;
 }
 
+/* About a communicator that is not here: is it known that it never will be? */
+static bool settle_abandoned(hier_world *world, const hier_heard *heard) {
+    const hier_abandoned *found = atomic_load_explicit(&world->ledgers->abandoned, memory_order_acquire);
+    while (found && found->generation != heard->note.generation)
+        found = found->next;
+    if (!found)
+        return false;
+    if (heard->note.kind != HIER_NOTE_QUESTION)
+        return true;
+    hier_note verdict = {.generation = found->generation, .kind = HIER_NOTE_LEFT, .count = 2};
+    verdict.calls[0] = heard->note.calls[0];
+    verdict.calls[1].rank = found->rank;
+    tell_all(world, heard->context, &verdict);
+    if (hier_contexts_take_back(&world->contexts, heard->context))
+        inter_engine_break(&world->engine, heard->context);
+    return true;
+}
+
 bool hier_ledger_settle(hier_world *world, hier_heard *heard) {
     hier_ledger *ledger = world->ledgers->at[heard->context];
     if (!ledger || ledger->generation != heard->note.generation)
-        return false;
+        return settle_abandoned(world, heard);
     if (hier_ledger_is_broken(ledger))
         return true;
     switch ((enum hier_note_kind)heard->note.kind) {

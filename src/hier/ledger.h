@@ -56,15 +56,16 @@ typedef struct hier_ledger {
 
 /** What is on its way, and what waits for an answer. */
 typedef struct hier_ledgers {
-    hier_ledger *at[INTER_CONTEXTS];       /* closed ones too, until the context is used again; NULL: none yet */
-    struct hier_heard *heard, **heard_end; /* came just now, oldest first */
-    struct hier_heard *open;               /* about calls that were not made here yet */
-    struct hier_notice *notices;           /* on their way out */
-    bool recheck;                          /* one of `open` may have its answer */
-    _Atomic int trips;                     /* ledgers that were tripped, and not told of */
-    uint64_t sent_messages, sent_bytes;    /* notes, which are no part of what a collective sends */
-    unsigned looks;                        /* of whoever drives */
-    int64_t watched_ms;                    /* when what takes long was last seen to */
+    hier_ledger *at[INTER_CONTEXTS];          /* closed ones too, until the context is used again; NULL: none yet */
+    struct hier_heard *heard, **heard_end;    /* came just now, oldest first */
+    struct hier_heard *open;                  /* about calls that were not made here yet */
+    struct hier_notice *notices;              /* on their way out */
+    struct hier_abandoned *_Atomic abandoned; /* communicators that were not made here; anybody adds */
+    bool recheck;                             /* one of `open` may have its answer */
+    _Atomic int trips;                        /* ledgers that were tripped, and not told of */
+    uint64_t sent_messages, sent_bytes;       /* notes, which are no part of what a collective sends */
+    unsigned looks;                           /* of whoever drives */
+    int64_t watched_ms;                       /* when what takes long was last seen to */
 } hier_ledgers;
 
 static inline uint64_t hier_chain(uint64_t before, uint64_t signature) {
@@ -90,8 +91,11 @@ void hier_ledger_open(hier_world *world, hier_ledger *ledger);
  */
 bool hier_ledger_close(hier_world *world, hier_ledger *ledger);
 
-/** Ends one that was not opened: others may have made the communicator, but this process has not, and says so when it is asked. */
-void hier_ledger_abandon(hier_world *world, hier_ledger *ledger);
+/**
+ * Other processes may have made a communicator of that generation, but this one, with that rank, has not: whoever waits for it is told
+ * so. By any thread.
+ */
+void hier_ledger_abandon(hier_world *world, uint32_t generation, int rank);
 
 /** The rank of a place of a communicator (layout.h), which is what sentences name. */
 static inline int hier_rank_at(const weft_comm *comm, int place) {

@@ -45,6 +45,10 @@ void hier_ledgers_free(hier_world *world) {
     }
     for (uint32_t context = 0; context < INTER_CONTEXTS; context++)
         free(ledgers->at[context]);
+    for (hier_abandoned *item = atomic_load(&ledgers->abandoned), *next; item; item = next) {
+        next = item->next;
+        free(item);
+    }
     free(ledgers);
 }
 

@@ -45,6 +45,13 @@ typedef struct hier_heard {
     hier_note note;
 } hier_heard;
 
+/** A communicator that was not made here (hier_ledger_abandon). */
+typedef struct hier_abandoned {
+    struct hier_abandoned *next;
+    uint32_t generation;
+    int rank;
+} hier_abandoned;
+
 /** Copies a call of this process. */
 void hier_tell_call(const hier_entry *entry, hier_told_call *told);
 

@@ -222,6 +222,8 @@ static int build(weft_comm *parent, const entry *entries, weft_team **made) {
     int agreed = agree(parent, code == WEFT_SUCCESS, &awake);
     if (!agreed)
         agreed = hier_contexts_agree(parent, "weft_team_create", 1, &team->context);
+    if (agreed == WEFT_ERR_MISMATCH && !code && team->ledger) /* the parent broke: others may have got it */
+        hier_ledger_abandon(team->world, hier_ledger_generation(parent, 0), team->ledger->rank);
     if (agreed || code) {
         if (team)
             hier_team_give(team);
