@@ -91,6 +91,12 @@ static inline void core_flag_wait(core_flag *flag, uint64_t target, const core_w
         core_flag_wait_slow(flag, target, waiting, NULL, NULL);
 }
 
+/** After the flag has been raised, sequentially consistent: see core_flag_publish. */
+static inline void core_flag_wake_sleepers(core_flag *flag) {
+    if (atomic_load_explicit(&flag->sleepers, memory_order_seq_cst))
+        core_flag_wake(flag);
+}
+
 /**
  * Sets the flag; single writer. Release: publishes all that the caller wrote before, pairs with core_flag_reached.
  *
@@ -104,16 +110,15 @@ static inline void core_flag_publish(core_flag *flag, uint64_t value, const core
         return;
     }
     atomic_store_explicit(&flag->value, value, memory_order_seq_cst);
-    if (atomic_load_explicit(&flag->sleepers, memory_order_seq_cst))
-        core_flag_wake(flag);
+    core_flag_wake_sleepers(flag);
 }
 
 /** As core_flag_publish for a flag with many writers: adds. Acquire too, so that the adds form one chain of releases.
  */
 static inline void core_flag_add(core_flag *flag, uint64_t increment, const core_waiting *waiting) {
     atomic_fetch_add_explicit(&flag->value, increment, memory_order_seq_cst);
-    if (waiting->may_sleep && atomic_load_explicit(&flag->sleepers, memory_order_seq_cst))
-        core_flag_wake(flag);
+    if (waiting->may_sleep)
+        core_flag_wake_sleepers(flag);
 }
 
 /**
@@ -126,8 +131,8 @@ static inline void core_flag_count(core_flag *flag, uint64_t base, uint64_t incr
         next = (seen < base ? base : seen) + increment;
     while (
         !atomic_compare_exchange_weak_explicit(&flag->value, &seen, next, memory_order_seq_cst, memory_order_relaxed));
-    if (waiting->may_sleep && atomic_load_explicit(&flag->sleepers, memory_order_seq_cst))
-        core_flag_wake(flag);
+    if (waiting->may_sleep)
+        core_flag_wake_sleepers(flag);
 }
 
 /** Sleeps while *word is `value`, for `nanoseconds` at most (or less, for no reason); the word may be shared with other

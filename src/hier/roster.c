@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* The rows of a process, made from its activities and its teams. */
+/* The activities and the teams of a process, and the rows made from them. */
 #include <dlfcn.h>
 #include <hier/activity.h>
 #include <hier/comm.h>
@@ -8,6 +8,50 @@
 
 /* Waits are numbered a thread; these bits tell the threads apart. */
 #define THREAD_SHIFT 40
+
+void hier_roster_init(hier_roster *roster) {
+    pthread_mutex_init(&roster->lock, NULL);
+}
+
+void hier_roster_destroy(hier_roster *roster) {
+    pthread_mutex_destroy(&roster->lock);
+}
+
+void hier_roster_add(hier_roster *roster, hier_activity *activity, const weft_comm *comm) {
+    pthread_mutex_lock(&roster->lock);
+    activity->id = ++roster->ids;
+    activity->thread = comm ? comm->thread : CORE_NO_NUMBER;
+    activity->home = comm ? (int)comm->team->context : CORE_NO_NUMBER;
+    activity->home_rank = comm ? comm->rank : CORE_NO_NUMBER;
+    activity->next = roster->first;
+    roster->first = activity;
+    pthread_mutex_unlock(&roster->lock);
+}
+
+void hier_roster_remove(hier_roster *roster, hier_activity *activity) {
+    pthread_mutex_lock(&roster->lock);
+    hier_activity **link = &roster->first;
+    while (*link != activity)
+        link = &(*link)->next;
+    *link = activity->next;
+    pthread_mutex_unlock(&roster->lock);
+}
+
+void hier_roster_add_team(hier_roster *roster, weft_team *team) {
+    pthread_mutex_lock(&roster->lock);
+    team->next_in_roster = roster->teams;
+    roster->teams = team;
+    pthread_mutex_unlock(&roster->lock);
+}
+
+void hier_roster_remove_team(hier_roster *roster, weft_team *team) {
+    pthread_mutex_lock(&roster->lock);
+    weft_team **link = &roster->teams;
+    while (*link != team)
+        link = &(*link)->next_in_roster;
+    *link = team->next_in_roster;
+    pthread_mutex_unlock(&roster->lock);
+}
 
 static double seconds_since(uint64_t since_ns) {
     struct timespec now;

@@ -57,8 +57,8 @@ static void offer(hier_call *call) {
     intra_post(&call->meeting, HIER_READY);
 }
 
-static void copy_from_host(const hier_call *call, int host) {
-    memcpy(call->arguments->recv, intra_offer_of(&call->meeting, host)->recv, call->arguments->bytes);
+static void copy_from(const hier_call *call, int thread) {
+    memcpy(call->arguments->recv, intra_offer_of(&call->meeting, thread)->recv, call->arguments->bytes);
 }
 
 static bool by_flags(hier_call *call) {
@@ -73,7 +73,7 @@ static bool by_flags(hier_call *call) {
         if (!hier_on_root_node(call))
             HIER_AWAIT(call, hier_await_network(call));
         HIER_AWAIT(call, hier_await(call, host, HIER_READY));
-        copy_from_host(call, host);
+        copy_from(call, host);
         intra_post(&call->meeting, HIER_LEFT);
         if (call->comm->thread == 0)
             HIER_AWAIT(call, hier_await_network(call));
@@ -99,7 +99,7 @@ static bool by_counter(hier_call *call) {
         if (!root_node)
             HIER_AWAIT(call, hier_await_network(call));
         HIER_AWAIT(call, hier_await(call, host, HIER_READY));
-        copy_from_host(call, host);
+        copy_from(call, host);
         hier_count(call, HIER_COUNTER_DONE, 1);
         if (call->comm->thread == 0)
             HIER_AWAIT(call, hier_await_network(call));
@@ -121,7 +121,7 @@ static bool by_tree(hier_call *call) {
         HIER_AWAIT(call, hier_await_parent(call, host, HIER_RELEASED));
         if (!hier_on_root_node(call))
             HIER_AWAIT(call, hier_await_network(call));
-        copy_from_host(call, hier_tree_parent(call, host));
+        copy_from(call, hier_tree_parent(call, host));
     }
     intra_post(&call->meeting, HIER_RELEASED);
     HIER_AWAIT(call, hier_await_children(call, host, HIER_LEFT));

@@ -4,10 +4,6 @@
 #include <hier/waits.h>
 #include <string.h>
 
-#define ROOTED                                                                                                         \
-    (INTER_BIT(INTER_BCAST) | INTER_BIT(INTER_REDUCE) | INTER_BIT(INTER_GATHER) | INTER_BIT(INTER_GATHERV) |           \
-     INTER_BIT(INTER_SCATTER) | INTER_BIT(INTER_SCATTERV))
-
 static bool is_watched(const weft_comm *comm) {
     return comm->world->roster.watched;
 }
@@ -16,7 +12,7 @@ static void fill_collective(hier_doing *doing, enum inter_collective collective,
                             size_t bytes) {
     doing->collective = 1;
     doing->sequence = sequence;
-    if (inter_is(collective, ROOTED))
+    if (inter_is(collective, INTER_ROOTED))
         doing->root = root;
     if (bytes)
         doing->bytes = bytes;

@@ -17,8 +17,18 @@ extern "C" {
 #include <inter/transport_sim.h>
 }
 
+using Threads = std::vector<int>; // of each process
+
+// Of a test of such a job: "1_3_2".
+inline std::string shape_name(const ::testing::TestParamInfo<Threads> &info) {
+    std::string name;
+    for (int threads : info.param)
+        name += (name.empty() ? "" : "_") + std::to_string(threads);
+    return name;
+}
+
 struct JobShape {
-    std::vector<int> threads; // of each process
+    Threads threads;
     weft_thread_level level = WEFT_THREAD_SERIALIZED;
     weft_wait_policy policy = WEFT_WAIT_AUTO;
     std::string algorithm = "";

@@ -8,8 +8,6 @@
 
 namespace {
 
-using Threads = std::vector<int>; // of each process
-
 const std::vector<Threads> shapes = {{1}, {2}, {5}, {1, 1, 1}, {2, 2}, {1, 3, 2}, {8, 1}, {1, 1, 1, 1, 1}, {9, 9, 9}};
 
 // Together they name every thread-level and every process-level algorithm.
@@ -46,13 +44,6 @@ void perform_all(const JobShape &shape, const std::vector<Call> &calls, bool daw
 }
 
 class Shapes : public ::testing::TestWithParam<Threads> {};
-
-std::string shape_name(const ::testing::TestParamInfo<Threads> &info) {
-    std::string name;
-    for (int threads : info.param)
-        name += (name.empty() ? "" : "_") + std::to_string(threads);
-    return name;
-}
 
 } // namespace
 

@@ -41,8 +41,6 @@ INSTANTIATE_TEST_SUITE_P(Processes, SimRequests, ::testing::Values(1, 2, 3, 5));
 
 namespace {
 
-using Threads = std::vector<int>; // of each process
-
 // The same on thread communicators, whose parts are each thread's own.
 class SimTeams : public ::testing::TestWithParam<Threads> {
   protected:
@@ -57,13 +55,6 @@ class SimTeams : public ::testing::TestWithParam<Threads> {
         SimWorlds(shape).run(run);
     }
 };
-
-std::string shape_name(const ::testing::TestParamInfo<Threads> &info) {
-    std::string name;
-    for (int threads : info.param)
-        name += (name.empty() ? "" : "_") + std::to_string(threads);
-    return name;
-}
 
 } // namespace
 
