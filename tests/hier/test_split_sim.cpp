@@ -282,13 +282,6 @@ void sum_of_ones(weft_comm *comm) {
     EXPECT_EQ(sum, uint64_t(weft_size(comm)));
 }
 
-std::string shape_name(const ::testing::TestParamInfo<Threads> &info) {
-    std::string name;
-    for (int threads : info.param)
-        name += (name.empty() ? "" : "_") + std::to_string(threads);
-    return name;
-}
-
 } // namespace
 
 INSTANTIATE_TEST_SUITE_P(Sim, Splits, ::testing::ValuesIn(shapes), shape_name);
