@@ -75,6 +75,7 @@ static void part_from_team(weft_team *team) {
 
 static void free_thread(weft_comm *comm) {
     weft_team *team = comm->team;
+    hier_retire(comm);
     hier_agent_part(comm);
     hier_messages_free(comm);
     hier_parts_free(comm);

@@ -22,8 +22,8 @@ bool hier_mismatch(hier_call *call, int thread) {
     if (!call->error)
         call->error = core_error(WEFT_ERR_MISMATCH,
                                  "rank %d called %s (root %d, %zu bytes), but rank %zu, thread %d of the same process, "
-                                 "is in another collective or one with another root, operation, type or size, or was "
-                                 "in one before",
+                                 "is in another collective or one with another root, operation, type or size, was "
+                                 "in one before, or has freed the communicator",
                                  call->comm->rank, call->arguments->call, call->arguments->root, call->arguments->bytes,
                                  hier_first_rank(call) + (size_t)thread, thread);
     return false;
@@ -92,6 +92,7 @@ static void start_entrusted(hier_errand *errand) {
  * is there it has the leader start the network part, and stays, as the call is on its stack, until the release.
  */
 static void entrust(hier_call *call) {
+    intra_show_note(&call->meeting); /* it looks at nothing more */
     check_needed(call); /* here: from now on `error` is the leader's to read, and its sentence would be the leader's */
     call->entrusted = true;
     call->errand.run = start_entrusted;

@@ -52,10 +52,9 @@ static bool passed_by(const intra_meeting *meeting, int thread, const core_flag 
            !core_flag_reached(flag, value);
 }
 
-/* Will it never come to this meeting? One that came has left it, or stays in it until it is over. */
+/* Has it retired before it came to this meeting? */
 static bool stays_away(const intra_meeting *meeting, int thread) {
-    return intra_is_retired(meeting->team, thread) &&
-           !core_flag_reached(&meeting->cells[thread].flag, intra_value(meeting, 0));
+    return intra_is_retired(meeting->team, thread) && meeting->team->completed[thread].last < meeting->sequence;
 }
 
 /* The thread that makes the wait vain, or -1. */
@@ -80,9 +79,7 @@ static enum core_idle watch_and_drive(void *argument, bool tired) {
     enum core_idle result = meeting->idle ? meeting->idle(meeting->idle_argument, tired) : CORE_IDLE_NOTHING;
     if (result == CORE_IDLE_MOVED || (!tired && by->looks++ % LOOKS_BETWEEN_CHECKS))
         return result;
-    /* Phase 0 shows the own note to others that wait for this thread. Relaxed: the own flag. */
-    if (atomic_load_explicit(&meeting->own->flag.value, memory_order_relaxed) < intra_value(meeting, 0))
-        intra_post(meeting, 0);
+    intra_show_note(meeting);
     meeting->mismatch = find_mismatch(by);
     return meeting->mismatch >= 0 ? CORE_IDLE_GIVE_UP : result;
 }

@@ -122,6 +122,12 @@ static inline bool intra_has_posted(const intra_meeting *meeting, int thread, un
     return core_flag_reached(&meeting->cells[thread].flag, intra_value(meeting, phase));
 }
 
+/** Shows the own note to those that wait for this thread, wherever it is in the meeting. Relaxed: the own flag. */
+static inline void intra_show_note(const intra_meeting *meeting) {
+    if (atomic_load_explicit(&meeting->own->flag.value, memory_order_relaxed) < intra_value(meeting, 0))
+        intra_post(meeting, 0);
+}
+
 /** Waits until `thread` has posted `phase`; false as in intra_await_flag. Acquire: pairs with intra_post. */
 static inline bool intra_await(intra_meeting *meeting, int thread, unsigned phase) {
     return intra_await_flag(meeting, &meeting->cells[thread].flag, intra_value(meeting, phase), thread);
@@ -183,6 +189,7 @@ static inline void intra_end(const intra_meeting *meeting) {
 
 /** The thread, which is in no collective, comes to none any more: who waits for it, or will, does so in vain. */
 static inline void intra_retire(intra_team *team, int thread) {
+    team->completed[thread].last = team->members[thread].sequence;
     /* Release: pairs with intra_is_retired, intra_is_free and who looks for what it has completed. */
     core_flag_publish(&team->completed[thread].flag, UINT64_MAX, &team->waiting);
 }

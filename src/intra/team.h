@@ -53,6 +53,7 @@ _Static_assert(sizeof(intra_cell) % INTRA_LINE == 0, "cells do not share lines")
 /** A flag on lines of its own. */
 typedef struct intra_line {
     alignas(INTRA_LINE) core_flag flag;
+    uint64_t last; /* where the thread has retired: the last collective that it took */
 } intra_line;
 
 /** Memory for one collective after the other, grown on demand. */

@@ -243,6 +243,24 @@ TEST(MismatchOfGroups, IsNotTheOthers) {
     }
 }
 
+// Within a process: one thread frees it, and the others come to a call more.
+TEST(MismatchOfGroups, OneThreadLeaves) {
+    threads::Watchdog watchdog(280);
+    for (size_t i = 0; i + 1 < std::size(calls); i++) {
+        SimWorlds worlds(shape_of({3}));
+        worlds.run([&](weft_comm *world) {
+            weft_comm *comm = nullptr;
+            EXPECT_OK(weft_comm_dup(world, &comm));
+            expect_works(comm, calls[i].name);
+            if (size_t(weft_rank(world)) != i % 3)
+                expect_between(comm, calls[i], calls[i].name);
+            EXPECT_OK(weft_comm_free(&comm));
+            expect_works(world, calls[i].name);
+        });
+        ASSERT_FALSE(::testing::Test::HasFailure()) << calls[i].name;
+    }
+}
+
 // Under FUNNELED the leaders, who are in no group, find out for those who are, and tell.
 TEST(MismatchOfGroups, WithoutTheLeaders) {
     threads::Watchdog watchdog(280);
