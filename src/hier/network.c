@@ -231,6 +231,8 @@ static enum core_idle drive(void *argument, bool tired) {
     int looks = slot->started == call->meeting.sequence ? hier_looks_in_funnel(&call->meeting.team->waiting) : 1;
     while (!moved && looks--)
         moved = hier_progress(world);
+    if (tired) /* who sleeps looks seldom */
+        hier_ledger_watch(world);
     /* Who started it sleeps on the network, or the leader, should that thread have left. */
     bool sleeps = self == 0 || slot->driver == self;
     if (tired && !moved && missing < 0 && sleeps && !slot->execution.done) {
@@ -282,6 +284,8 @@ enum core_idle hier_idle(void *argument, bool tired) {
     if (!world->transport || !looks || !hier_may_drive(world) || !hier_funnel_try(world))
         return CORE_IDLE_NOTHING;
     bool moved = hier_progress(world);
+    if (tired)
+        hier_ledger_watch(world);
     hier_funnel_leave(world);
     return moved ? CORE_IDLE_MOVED : CORE_IDLE_NOTHING;
 }
