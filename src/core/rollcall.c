@@ -177,6 +177,8 @@ void core_roll_sort(core_roll *roll) {
 static void print_comm(FILE *file, int comm) {
     if (comm == 0)
         fputs("the process communicator", file);
+    else if (comm == CORE_NO_NUMBER)
+        fputs("a communicator within the process", file);
     else
         fprintf(file, "communicator %d", comm);
 }

@@ -14,10 +14,14 @@ static uint64_t now_ns(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+int32_t hier_comm_number(const weft_comm *comm) {
+    return comm->context == HIER_NO_CONTEXT ? CORE_NO_NUMBER : (int32_t)comm->context;
+}
+
 hier_doing hier_doing_on(const weft_comm *comm, const char *call) {
     return (hier_doing){.call = call,
                         .bytes = CORE_NO_BYTES,
-                        .comm = comm->team ? (int64_t)comm->team->context : 0,
+                        .comm = hier_comm_number(comm),
                         .rank = comm->rank,
                         .ranks = comm->size,
                         .root = CORE_NO_NUMBER,

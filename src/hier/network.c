@@ -59,7 +59,7 @@ static void check_needed(hier_call *call) {
         hier_same(call, call->need_thread);
 }
 
-static void start_network(hier_call *call) {
+static void start_network(hier_call *call, int error) {
     hier_slot *slot = call->slot;
     slot->started = call->meeting.sequence;
     slot->driver = call->meeting.member->thread;
@@ -69,10 +69,15 @@ static void start_network(hier_call *call) {
     slot->waiting = &call->meeting.team->waiting;
     slot->execution.finished = release;
     slot->execution.argument = slot;
-    check_needed(call);
-    int code = call->error ? call->error : call->start(call);
+    int code = error ? error : call->start(call);
     if (code)
         release(slot, code);
+}
+
+/* As one of those that it is for. */
+static void check_and_start(hier_call *call) {
+    check_needed(call);
+    start_network(call, call->error);
 }
 
 /* Does the thread no longer use what this one has shown it? It left, or it is in another call and never did. */
@@ -84,7 +89,8 @@ static bool is_gone(const hier_call *call, int thread) {
 }
 
 static void start_entrusted(hier_errand *errand) {
-    start_network((hier_call *)(void *)((char *)errand - offsetof(hier_call, errand)));
+    hier_call *call = (hier_call *)(void *)((char *)errand - offsetof(hier_call, errand));
+    start_network(call, call->entrusted_error);
 }
 
 /*
@@ -93,7 +99,8 @@ static void start_entrusted(hier_errand *errand) {
  */
 static void entrust(hier_call *call) {
     intra_show_note(&call->meeting); /* it looks at nothing more */
-    check_needed(call); /* here: from now on `error` is the leader's to read, and its sentence would be the leader's */
+    check_needed(call); /* here, where its sentence belongs */
+    call->entrusted_error = call->error; /* which this thread may still change */
     call->entrusted = true;
     call->errand.run = start_entrusted;
     hier_send_errand(call->comm->world, &call->errand);
@@ -121,7 +128,7 @@ static bool settle_network(hier_call *call, bool all_gone) {
     if (!hier_funnel_try(world))
         return false;
     if (call->slot->started < call->meeting.sequence && (all_gone || missing_thread(call) < 0))
-        start_network(call); /* the call's error is its result */
+        check_and_start(call); /* the call's error is its result */
     hier_progress(world);
     hier_funnel_leave(world);
     return false;
@@ -224,7 +231,7 @@ static enum core_idle drive(void *argument, bool tired) {
     if (slot->started < call->meeting.sequence) {
         missing = missing_thread(call);
         if (missing < 0) {
-            start_network(call);
+            check_and_start(call);
             moved = true;
         }
     }
@@ -263,7 +270,7 @@ static enum core_idle start_if_ready(void *argument, bool tired) {
     if (!hier_funnel_try(world))
         return CORE_IDLE_NOTHING;
     if (call->slot->started < call->meeting.sequence)
-        start_network(call);
+        check_and_start(call);
     hier_funnel_leave(world);
     call->begun = true;
     return CORE_IDLE_NOTHING;

@@ -44,6 +44,7 @@ struct hier_call {
     unsigned need_phase;        /* … has posted this */
     bool entrusted;             /* the leader, which takes no part, is to start it: by the errand */
     bool begun;                 /* this thread has seen it start */
+    int entrusted_error;
     hier_errand errand;
     unsigned looks;              /* how often this thread thought of driving */
     int error;                   /* the first one that this thread noticed */

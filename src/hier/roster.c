@@ -21,7 +21,7 @@ void hier_roster_add(hier_roster *roster, hier_activity *activity, const weft_co
     pthread_mutex_lock(&roster->lock);
     activity->id = ++roster->ids;
     activity->thread = comm ? comm->thread : CORE_NO_NUMBER;
-    activity->home = comm ? (int)comm->team->context : CORE_NO_NUMBER;
+    activity->home = comm ? hier_comm_number(comm) : CORE_NO_NUMBER;
     activity->home_rank = comm ? comm->rank : CORE_NO_NUMBER;
     activity->next = roster->first;
     roster->first = activity;
