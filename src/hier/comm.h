@@ -39,6 +39,7 @@ typedef struct hier_ring {
     uint64_t number;        /* of the persistent collective on its team */
     int left;               /* threads that have freed theirs */
     intra_team *intra;
+    hier_errand dissolve; /* as that of the team */
     hier_slot slots[HIER_RING_SLOTS];
 } hier_ring;
 

@@ -98,8 +98,8 @@ static void start_entrusted(hier_errand *errand) {
  * is there it has the leader start the network part, and stays, as the call is on its stack, until the release.
  */
 static void entrust(hier_call *call) {
-    intra_show_note(&call->meeting); /* it looks at nothing more */
-    check_needed(call); /* here, where its sentence belongs */
+    intra_show_note(&call->meeting);     /* it looks at nothing more */
+    check_needed(call);                  /* here, where its sentence belongs */
     call->entrusted_error = call->error; /* which this thread may still change */
     call->entrusted = true;
     call->errand.run = start_entrusted;

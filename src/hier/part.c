@@ -4,6 +4,7 @@
 #include <hier/order.h>
 #include <hier/part.h>
 #include <hier/staging.h>
+#include <stddef.h>
 #include <string.h>
 
 static core_pool parts = CORE_POOL_INITIALIZER;
@@ -144,6 +145,24 @@ static hier_ring *join_ring(weft_team *team, uint64_t number) {
     return ring;
 }
 
+static void dissolve(hier_errand *errand) {
+    free_ring((hier_ring *)(void *)((char *)errand - offsetof(hier_ring, dissolve)));
+}
+
+/* Nobody is in it any more; entering the funnel, or as an errand, whoever drove its last collective is out of it too. */
+static void give_ring(weft_team *team, hier_ring *ring) {
+    ring->dissolve.run = dissolve;
+    if (team->layout.nodes > 1 && !hier_may_drive(team->world)) {
+        hier_send_errand(team->world, &ring->dissolve);
+        return;
+    }
+    if (team->layout.nodes > 1) {
+        hier_funnel_enter(team->world);
+        hier_funnel_leave(team->world);
+    }
+    free_ring(ring);
+}
+
 /* Others may still read what this thread has shown there: it goes when all have freed theirs. */
 static void leave_ring(weft_team *team, hier_ring *ring) {
     pthread_mutex_lock(&team->rings_lock);
@@ -155,7 +174,7 @@ static void leave_ring(weft_team *team, hier_ring *ring) {
         *link = ring->next;
     pthread_mutex_unlock(&team->rings_lock);
     if (last)
-        free_ring(ring);
+        give_ring(team, ring);
 }
 
 static bool is_under_way(const intra_member *member) {

@@ -54,8 +54,10 @@ static bool by_tree(hier_call *call) {
 }
 
 bool hier_thread_barrier(hier_call *call) {
-    /* A collective without data comes here too. */
-    call->choice = hier_select(&call->comm->world->selector, hier_key_without_bytes(INTER_BARRIER, call->comm->layout));
+    /* A collective without data comes here too. Once: what is entrusted to the leader it reads. */
+    if (!call->at)
+        call->choice =
+            hier_select(&call->comm->world->selector, hier_key_without_bytes(INTER_BARRIER, call->comm->layout));
     if (call->choice.thread == HIER_TREE)
         return by_tree(call);
     return call->choice.thread == HIER_COUNTER ? by_counter(call) : by_flags(call);
