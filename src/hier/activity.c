@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <core/clock.h>
 #include <hier/activity.h>
 #include <hier/comm.h>
 #include <sched.h>
 #include <string.h>
-#include <time.h>
 
 /* A thread that was put off its core while it wrote needs a time slice. */
 #define READ_TRIES 1000
-
-static uint64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 int32_t hier_comm_number(const weft_comm *comm) {
     return comm->context == HIER_NO_CONTEXT ? CORE_NO_NUMBER : (int32_t)comm->context;
@@ -48,7 +42,7 @@ static void read_words(const hier_activity *activity, hier_doing *doing) {
 
 void hier_activity_begin(hier_activity *activity, const hier_doing *doing) {
     hier_doing begun = *doing;
-    begun.since_ns = now_ns();
+    begun.since_ns = core_now_ns();
     write_words(activity, &begun);
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* The activities and the teams of a process, and the rows made from them. */
+#include <core/clock.h>
 #include <dlfcn.h>
 #include <hier/activity.h>
 #include <hier/comm.h>
 #include <string.h>
-#include <time.h>
 
 /* Waits are numbered a thread; these bits tell the threads apart. */
 #define THREAD_SHIFT 40
@@ -54,10 +54,8 @@ void hier_roster_remove_team(hier_roster *roster, weft_team *team) {
 }
 
 static double seconds_since(uint64_t since_ns) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    double seconds = (double)now.tv_sec + (double)now.tv_nsec * 1e-9 - (double)since_ns * 1e-9;
-    return seconds > 0 ? seconds : 0;
+    uint64_t now_ns = core_now_ns();
+    return now_ns > since_ns ? (double)(now_ns - since_ns) * 1e-9 : 0;
 }
 
 /* Rows hold the caller's address until the roster is unlocked: to look it up takes the dynamic linker's lock, under which a library

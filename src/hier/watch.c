@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <core/clock.h>
 #include <core/error.h>
 #include <hier/comm.h>
 #include <hier/watch.h>
@@ -20,16 +21,10 @@ typedef struct hier_watch {
     int socket; /* to weftrun; -1: none */
     int over;   /* an event descriptor: the watcher is to end */
     int process;
-    time_t told_s;  /* when a time-out was last told; 0: never */
-    core_roll last; /* what was last written to the file */
+    uint64_t told_ns; /* when a time-out was last told; 0: never */
+    core_roll last;   /* what was last written to the file */
     core_packet packet;
 } hier_watch;
-
-static time_t now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
-}
 
 /* weftrun is gone or talks nonsense: on without it. */
 static void hang_up(hier_watch *watch) {
@@ -92,11 +87,11 @@ static void write_report(hier_watch *watch, core_roll *roll, double longest_s) {
 /* Is a wait too long? It is told again while it lasts: whoever reports it knows what he has reported. */
 static void look_at_waits(hier_watch *watch) {
     int limit_s = watch->world->config.hang_timeout;
-    if (watch->told_s && now_s() - watch->told_s < limit_s)
+    if (watch->told_ns && core_now_ns() - watch->told_ns < (uint64_t)limit_s * 1000000000u)
         return;
     core_roll roll = {0};
     if (hier_roster_call(&watch->world->roster, watch->process, &roll) && core_roll_longest(&roll) >= limit_s) {
-        watch->told_s = now_s();
+        watch->told_ns = core_now_ns();
         if (watch->socket >= 0) {
             watch->packet.head = core_packet_head_of(CORE_PACKET_HANG, (uint32_t)limit_s, watch->process);
             send_packet(watch, 0);
