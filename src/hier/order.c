@@ -114,6 +114,11 @@ int hier_order_map(const weft_comm *comm, hier_arguments *a, void *arrays[2]) {
             from = (given){0, a->recv_counts, a->recv_displs, types ? a->recv_types : NULL};
         room &= blocks_make(comm, &from, &received);
     }
+    if (!room) {
+        free(sent.counts);
+        free(received.counts);
+        return no_memory(comm, a);
+    }
     arrays[0] = sent.counts;
     arrays[1] = received.counts;
     a->send_counts = sent.counts;
@@ -126,16 +131,12 @@ int hier_order_map(const weft_comm *comm, hier_arguments *a, void *arrays[2]) {
     if (equal)
         a->own_bytes = a->bytes;
     map_root(comm, a);
-    if (room)
-        return WEFT_SUCCESS;
-    free(sent.counts);
-    free(received.counts);
-    return no_memory(comm, a);
+    return WEFT_SUCCESS;
 }
 
 static int run_mapped(const weft_comm *comm, const hier_arguments *arguments) {
     hier_arguments mapped = *arguments;
-    void *arrays[2];
+    void *arrays[2] = {NULL, NULL};
     int code = hier_order_map(comm, &mapped, arrays);
     if (code)
         return code;

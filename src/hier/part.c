@@ -407,7 +407,7 @@ static void start(hier_part *part) {
 
 /* Of ranks that have places. */
 static int prepare_in_order(const weft_comm *comm, hier_part *part) {
-    void *mapped[2];
+    void *mapped[2] = {NULL, NULL};
     if (!hier_order_is_one(&part->arguments))
         return core_error(WEFT_ERR_UNSUPPORTED,
                           "rank %d: %s: ranks that are not in the order of their nodes have the blocking form only",

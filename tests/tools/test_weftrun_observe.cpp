@@ -62,10 +62,10 @@ TEST_F(Observe, CountersAreATableOfTheJob) {
     messages.pop_back(); // the time
     EXPECT_EQ(messages, (Numbers{4, 2, 200, 2, 200, 0, 0})) << result.err;
     ASSERT_EQ(allreduce.size(), 8u) << result.err;
-    EXPECT_EQ(allreduce[0], 42) << result.err; // and the one of either process that makes the team
-    EXPECT_EQ(allreduce[1], 10 * 2 * 2);       // operands and results of a thread in either process
+    EXPECT_EQ(allreduce[0], 40 + 4) << result.err; // and the two of either process that make the team
+    EXPECT_EQ(allreduce[1], 10 * 2 * 2);           // operands and results of a thread in either process
     EXPECT_EQ(allreduce[2], 10 * 2 * 2 * 64);
-    EXPECT_EQ(allreduce[3], 10 * 2 + 2);
+    EXPECT_EQ(allreduce[3], 10 * 2 + 4);
     EXPECT_EQ(allreduce[5], 0);
     EXPECT_TRUE(row_of(result.err, "scan").empty()) << result.err;
 }
