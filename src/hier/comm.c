@@ -6,6 +6,7 @@
 #include <hier/ledger.h>
 #include <hier/part.h>
 #include <hier/request.h>
+#include <hier/ring.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <weft/comm.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
 #include <hier/drive.h>
-#include <hier/part.h>
+#include <hier/ring.h>
 #include <hier/waits.h>
 #include <stddef.h>
 

@@ -10,7 +10,7 @@
  * the order of their calls, and at most as many run as its team has slots. A part is its thread's alone; the network's share
  * is driven as that of a blocking call, by whoever waits.
  *
- * A persistent collective is started in any order by its ranks: so each has a ring of its own.
+ * A persistent collective is started in any order by its ranks: so each has a ring of its own (ring.h).
  */
 #ifndef HIER_PART_H
 #define HIER_PART_H
@@ -39,7 +39,7 @@ typedef struct hier_part {
 /** Begins a collective whose arguments are checked; a persistent one is only prepared. WEFT_ERR_NOMEM. */
 int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request);
 
-/** Starts a persistent one that is not active. */
+/** Starts one that is prepared and not active. */
 void hier_part_restart(weft_request *request);
 
 /** Moves a handle's parts on; how many became complete. */
@@ -60,16 +60,7 @@ int hier_part_result(const weft_request *request);
 /** Gives one that is not active back to its communicator. */
 void hier_part_give(weft_request *request);
 
-/**
- * The thread comes to no collective of the team any more: from now on those that it takes fail at once. When it has none under way
- * it tells the others, who wait for it no longer; until then they need it, and it is called again at the end of each.
- */
-void hier_retire(weft_comm *comm) __attribute__((cold));
-
 /** Frees what a handle keeps for its next parts. */
 void hier_parts_free(weft_comm *comm);
-
-/** Frees what persistent collectives have left: some thread never came to free its own. */
-void hier_rings_free(weft_team *team);
 
 #endif

@@ -6,6 +6,7 @@
 #include <hier/ledger.h>
 #include <hier/message.h>
 #include <hier/part.h>
+#include <hier/ring.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* Making parts, and giving them back. */
+#include <core/error.h>
+#include <hier/order.h>
+#include <hier/part.h>
+#include <hier/ring.h>
+#include <hier/staging.h>
+#include <stdlib.h>
+#include <string.h>
+
+static core_pool parts = CORE_POOL_INITIALIZER;
+
+static hier_part *part_of(weft_request *request) {
+    return (hier_part *)request;
+}
+
+/* The user's arrays need not stay, nor his types: movement is of bytes from here on. */
+
+enum { SEND = 1, RECV = 2 };
+
+/* Which arrays the rank gives. */
+static int arrays_of(const weft_comm *comm, const hier_arguments *arguments) {
+    bool root = comm->rank == arguments->root;
+    switch (arguments->collective) {
+    case INTER_GATHERV:
+        return root ? RECV : 0;
+    case INTER_SCATTERV:
+        return root ? SEND : 0;
+    case INTER_ALLGATHERV:
+    case INTER_REDUCE_SCATTER:
+        return RECV;
+    case INTER_ALLTOALLV:
+    case INTER_ALLTOALLW:
+        return arguments->in_place ? RECV : SEND | RECV;
+    default:
+        return 0;
+    }
+}
+
+typedef struct arrays {
+    const size_t *counts;
+    const ptrdiff_t *displs;
+    const weft_datatype *const *types;
+} arrays;
+
+/* Copies one side's to `memory`, in bytes; where its end is. */
+static void *copy_side(arrays *side, size_t ranks, const weft_datatype *type, void *memory) {
+    size_t *counts = memory;
+    ptrdiff_t *displs = (ptrdiff_t *)(counts + ranks);
+    const weft_datatype **types = (const weft_datatype **)(displs + ranks);
+    for (size_t rank = 0; rank < ranks; rank++) {
+        size_t size = side->types ? side->types[rank]->size_bytes : type->size_bytes;
+        counts[rank] = side->counts[rank] * size;
+        displs[rank] = side->displs[rank] * (side->types ? 1 : (ptrdiff_t)size);
+        types[rank] = WEFT_BYTE;
+    }
+    *side = (arrays){counts, displs, side->types ? types : NULL};
+    return types + ranks;
+}
+
+static int copy_arrays(const weft_comm *comm, hier_part *part) {
+    hier_arguments *a = &part->arguments;
+    size_t ranks = (size_t)comm->size;
+    int which = arrays_of(comm, a);
+    bool typed = a->collective == INTER_ALLTOALLW;
+    if (!which)
+        return WEFT_SUCCESS;
+    void *memory = part->arrays = malloc(6 * ranks * sizeof(size_t));
+    if (!memory)
+        return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for the counts of %zu ranks", comm->rank, a->call,
+                          ranks);
+    if (a->collective == INTER_REDUCE_SCATTER) {
+        a->recv_counts = memcpy(memory, a->recv_counts, ranks * sizeof(size_t));
+        return WEFT_SUCCESS;
+    }
+    if (which & SEND) {
+        arrays side = {a->send_counts, a->send_displs, typed ? a->send_types : NULL};
+        memory = copy_side(&side, ranks, typed ? NULL : a->send_type, memory);
+        a->send_counts = side.counts;
+        a->send_displs = side.displs;
+        a->send_types = side.types;
+        a->send_type = WEFT_BYTE;
+    }
+    if (which & RECV) {
+        arrays side = {a->recv_counts, a->recv_displs, typed ? a->recv_types : NULL};
+        copy_side(&side, ranks, typed ? NULL : a->recv_type, memory);
+        a->recv_counts = side.counts;
+        a->recv_displs = side.displs;
+        a->recv_types = side.types;
+        a->recv_type = WEFT_BYTE;
+    }
+    return WEFT_SUCCESS;
+}
+
+static hier_part *take(weft_comm *comm) {
+    weft_request *request = comm->free_requests;
+    if (request) {
+        comm->free_requests = request->next_free;
+        return part_of(request);
+    }
+    hier_part *part = core_pool_take(&parts, sizeof(*part), HIER_REQUEST_MAGIC);
+    if (part)
+        part->base = (weft_request){.pooled = part->base.pooled, .kind = HIER_PART, .comm = comm};
+    else
+        core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a request", comm->rank);
+    return part;
+}
+
+void hier_part_give(weft_request *request) {
+    hier_part *part = part_of(request);
+    weft_comm *comm = request->comm;
+    if (part->ring)
+        hier_ring_leave(comm->team, part->ring);
+    hier_staging_free(part->arguments.staging);
+    free(part->arrays);
+    free(part->sentence);
+    part->ring = NULL;
+    part->arguments.staging = NULL;
+    part->arrays = part->sentence = NULL;
+    comm->requests -= request->owned;
+    request->owned = request->active = request->persistent = false;
+    request->next_free = comm->free_requests;
+    comm->free_requests = request;
+}
+
+void hier_parts_free(weft_comm *comm) {
+    while (comm->free_requests) {
+        weft_request *request = comm->free_requests;
+        comm->free_requests = request->next_free;
+        free(part_of(request)->scratch.memory);
+        part_of(request)->scratch = (intra_scratch){0};
+        core_pool_give(&parts, request, HIER_REQUEST_MAGIC);
+    }
+}
+
+/* Of ranks that have places. */
+static int prepare_in_order(const weft_comm *comm, hier_part *part) {
+    void *mapped[2] = {NULL, NULL};
+    if (!hier_order_is_one(&part->arguments))
+        return core_error(WEFT_ERR_UNSUPPORTED,
+                          "rank %d: %s: ranks that are not in the order of their nodes have the blocking form only",
+                          comm->rank, part->arguments.call);
+    int code = hier_order_map(comm, &part->arguments, mapped);
+    if (code)
+        return code;
+    code = copy_arrays(comm->inner, part);
+    free(mapped[0]);
+    free(mapped[1]);
+    return code;
+}
+
+static int prepare(weft_comm *comm, hier_part *part, bool persistent) {
+    /* Counted whatever comes of the call: the other ranks count it too. */
+    uint64_t number = persistent ? comm->member->rings++ : 0;
+    int code = WEFT_SUCCESS;
+    if (part->arguments.strided)
+        code = hier_stage(comm, &part->arguments);
+    if (!code && comm->inner)
+        code = prepare_in_order(comm, part);
+    else if (!code && !part->arguments.staging)
+        code = copy_arrays(comm, part);
+    if (!code && persistent) {
+        part->ring = hier_ring_join(comm->team, number);
+        if (!part->ring)
+            code = core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for a persistent collective", comm->rank,
+                              part->arguments.call);
+    }
+    return code;
+}
+
+int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request) {
+    hier_part *part = take(comm);
+    if (!part)
+        return WEFT_ERR_NOMEM;
+    part->arguments = *arguments;
+    part->base.call = arguments->call;
+    part->moved = hier_moved_inside(comm, arguments);
+    part->bytes = arguments->bytes ? arguments->bytes : arguments->own_bytes;
+    int code = prepare(comm, part, persistent);
+    if (code) {
+        hier_part_give(&part->base);
+        return code;
+    }
+    part->run = hier_thread_collective(&part->arguments);
+    part->base.owned = true;
+    part->base.persistent = persistent;
+    comm->requests++;
+    *request = &part->base;
+    if (!persistent)
+        hier_part_restart(*request);
+    return WEFT_SUCCESS;
+}
