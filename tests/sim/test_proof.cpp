@@ -77,7 +77,9 @@ TEST_P(Proof, LargeJobs) {
     const bool everybody_has_all = inter_is(GetParam().collective, with_blocks | INTER_ALLTOALLS) &&
                                    !inter_is(GetParam().collective, INTER_ROOTED);
     unsigned n = 0;
-    for (int size : {257, 300, 384, 511, 512, 513, 777, 1000, 1023, 1024, 1025, 2047, 2048, 3000, 4095, 4096}) {
+    const std::vector<int> sizes = {257,  300,  384,  511,  512,  513,  777,  1000,
+                                    1023, 1024, 1025, 2047, 2048, 3000, 4095, 4096};
+    for (int size : effort::part_of(sizes, strlen(GetParam().is.name))) {
         if (messages_of(GetParam(), size) > 600000 || (everybody_has_all && size > 1024))
             break;
         Shape shape = shape_number(size, n++ * 7 % variations);
