@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "messages_progression.h"
+#include "effort.h"
 #include "oracle_job.h"
 
 #include <vector>
@@ -85,7 +86,7 @@ void exchange_beside(weft_comm *comm, Gate &gate, int blocked, Blocked where, in
 
 void receive_behind_barrier(weft_comm *comm, int receiver) {
     int rank = weft_rank(comm), last = weft_size(comm) - 1;
-    for (size_t bytes : {size_t(8), size_t(3) << 20})
+    for (size_t bytes : {size_t(8), effort::rounds(size_t(3) << 20)})
         for (bool early : {true, false}) {
             std::vector<unsigned char> data = contents(bytes, last, int(bytes)), in(bytes);
             weft_request *request = nullptr;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The collectives that move data, with derived types: another one on each rank and side, for the same bytes a block.
+#include "effort.h"
 #include "staged.h"
 #include <algorithm>
 #include <cstring>
@@ -235,7 +236,7 @@ class Movement {
 void run_all(weft_comm *comm, Form form, uint64_t seeds, size_t bytes) {
     for (int k = bcast; k <= alltoallw; k++) {
         auto kind = Kind(k);
-        for (uint64_t seed = 0; seed < seeds; seed++)
+        for (uint64_t seed = 0; seed < effort::rounds(seeds); seed++)
             for (bool in_place : {false, true}) {
                 bool rooted = kind <= gatherv;
                 int root = rooted ? int((seed + unsigned(k)) % uint64_t(weft_size(comm))) : 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lists that mix requests: messages of two teams with the same tags, messages of the process communicator, and collectives of it.
 // Every way to complete them; and what is sent in one team is not received in the other.
+#include "effort.h"
 #include "oracle_job.h"
 #include "sim_worlds.h"
 #include <algorithm>
@@ -137,7 +138,7 @@ void run_mixed(const JobShape &shape) {
             weft_comm *comms[2] = {nullptr, nullptr};
             for (int team : {0, 1})
                 ASSERT_EQ(weft_team_enter(teams[team], thread, &comms[team]), WEFT_SUCCESS) << weft_last_error();
-            for (uint64_t round = 0; round < 60; round++)
+            for (uint64_t round = 0; round < effort::rounds<uint64_t>(30); round++)
                 round_of(comms, thread == 0 ? world->process_comm : nullptr, round);
             // Under FUNNELED the others need the leader's help to their end.
             job::ok(weft_barrier(comms[0]), comms[0], "weft_barrier");

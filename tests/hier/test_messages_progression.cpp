@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A blocked thread stops nobody, and who waits in a collective still receives: several processes in one.
+#include "effort.h"
 #include "messages_progression.h"
 #include "sim_worlds.h"
 
@@ -35,7 +36,7 @@ TEST_P(Progression, OneBlockedThread) {
             threads::Watchdog watchdog(100);
             progression::Gate gates[2];
             SimWorlds(shape_of(GetParam(), {3, 3}, eager)).run([&](weft_comm *comm) {
-                progression::exchange_beside(comm, gates[weft_node(comm)], blocked, where, 40);
+                progression::exchange_beside(comm, gates[weft_node(comm)], blocked, where, effort::rounds(24));
             });
         }
 }

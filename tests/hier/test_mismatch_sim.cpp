@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Processes, all within this one, call collectives that do not belong together, on thread communicators and on process
 // communicators: blocking, nonblocking, persistent.
+#include "effort.h"
 #include "mismatch_between.h"
 #include "sim_worlds.h"
 
@@ -37,9 +38,9 @@ class MismatchBetween : public ::testing::TestWithParam<JobShape> {
 };
 
 TEST_P(MismatchBetween, EveryPair) {
-    size_t count = std::size(calls) - 1, step = 5 + GetParam().threads.size() + GetParam().threads[0];
+    size_t count = std::size(calls) - 1, step = (5 + GetParam().threads.size() + GetParam().threads[0]) * effort::parts;
     for (size_t i = 0, j = 0; i < count; i++) // each one, and each one as the usual one
-        for (j = i % step; j < count; j += step)
+        for (j = (i + 1) % step; j < count; j += step)
             if (i != j)
                 on_teams(GetParam(), calls[i], calls[j]);
 }
@@ -107,9 +108,9 @@ TEST_P(MismatchBetween, Persistent) {
 }
 
 TEST_P(MismatchBetween, EveryPairNonblocking) {
-    size_t count = std::size(started), step = 3 + GetParam().threads[0];
+    size_t count = std::size(started), step = (3 + GetParam().threads[0]) * effort::parts;
     for (size_t i = 0; i < count; i++)
-        for (size_t j = i % step; j < count; j += step)
+        for (size_t j = (i + 1) % step; j < count; j += step)
             if (i != j)
                 with_requests(GetParam(),
                               [&](weft_comm *comm, bool odd) { expect_started(comm, odd ? started[i] : started[j]); });
@@ -167,9 +168,9 @@ class MismatchOfProcesses : public ::testing::TestWithParam<int> {
 };
 
 TEST_P(MismatchOfProcesses, Blocking) {
-    size_t count = std::size(calls) - 1;
+    const size_t count = std::size(calls) - 1, step = 7 * effort::parts;
     for (size_t i = 0; i < count; i++)
-        for (size_t j = i % 7; j < count; j += 7)
+        for (size_t j = (i + 1) % step; j < count; j += step)
             if (i != j)
                 on_processes([&](weft_comm *comm, bool odd) {
                     std::string what = pair_name(calls[i], calls[j]);

@@ -2,6 +2,7 @@
 // Communicators that were split and duplicated, in several worlds over the sim transport: every collective on groups of any ranks
 // in any order, messages that keep to their communicator, and communicators made by the thousand and by several threads at once.
 #include "calls.h"
+#include "effort.h"
 #include "sim_worlds.h"
 #include <algorithm>
 #include <map>
@@ -185,7 +186,7 @@ TEST_P(Splits, HaveEveryCollectiveAndMessages) {
         Shared shared[std::size(splits)];
         SimWorlds(shape).run([&](weft_comm *world) {
             for (size_t i = 0; i < std::size(splits); i++)
-                perform_split(world, shape, splits[i], shared[i], 60);
+                perform_split(world, shape, splits[i], shared[i], effort::rounds(60));
         });
         ASSERT_FALSE(HasFailure());
     }
@@ -201,7 +202,7 @@ TEST_P(Splits, OfMixedRanksAreRight) {
             weft_comm *comm = nullptr;
             ASSERT_EQ(weft_comm_split(world, 0, mixed(weft_rank(world), 0, 0).key, &comm), WEFT_SUCCESS);
             Caller caller(comm, &arrivals);
-            for (const Call &call : every_call(shape.ranks()))
+            for (const Call &call : effort::part_of(every_call(shape.ranks()), size_t(level + shape.ranks())))
                 caller.perform(call);
             EXPECT_EQ(weft_comm_free(&comm), WEFT_SUCCESS);
         });
@@ -289,10 +290,7 @@ INSTANTIATE_TEST_SUITE_P(Sim, Splits, ::testing::ValuesIn(shapes), shape_name);
 // More in a row than there are contexts, so that each is used many times.
 TEST(ManyCommunicators, AreMadeAndFreedInTurn) {
     threads::Watchdog watchdog(280);
-    int rounds = int(INTER_CONTEXTS) + 900;
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-    rounds = 600;
-#endif
+    int rounds = effort::rounds(int(INTER_CONTEXTS) + 900);
     for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED}) {
         JobShape shape{{1, 2}, level};
         SimWorlds(shape).run([&](weft_comm *world) {
@@ -346,7 +344,7 @@ TEST(ManyCommunicators, AreMadeByThreadsAtTheSameTime) {
             ASSERT_EQ(weft_team_create(world->process_comm, 3, &team), WEFT_SUCCESS);
             std::thread other([&] {
                 threads::Random random(uint64_t(rank) + 77);
-                for (int round = 0; round < 60; round++) {
+                for (int round = 0; round < effort::rounds(60); round++) {
                     weft_comm *comm = nullptr;
                     random.dawdle();
                     ASSERT_EQ(weft_comm_split(world->process_comm, (rank + round) % 2, -rank, &comm), WEFT_SUCCESS)
@@ -359,7 +357,7 @@ TEST(ManyCommunicators, AreMadeByThreadsAtTheSameTime) {
                 threads::Random random(uint64_t(weft_rank(comm)));
                 weft_comm *row = nullptr;
                 ASSERT_EQ(weft_comm_split(comm, weft_thread(comm), 0, &row), WEFT_SUCCESS);
-                for (int round = 0; round < 60; round++) {
+                for (int round = 0; round < effort::rounds(60); round++) {
                     weft_comm *made[2] = {nullptr, nullptr};
                     random.dawdle();
                     for (weft_comm *&each : made)

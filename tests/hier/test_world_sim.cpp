@@ -3,6 +3,7 @@
 // policy, even and uneven teams, every algorithm, every root, short and long, in place and not; and long mixtures of them
 // by threads of different speed. The main test under ThreadSanitizer.
 #include "calls.h"
+#include "effort.h"
 #include "sim_worlds.h"
 #include <algorithm>
 
@@ -50,7 +51,7 @@ class Shapes : public ::testing::TestWithParam<Threads> {};
 TEST_P(Shapes, EveryCallIsRight) {
     for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED}) {
         JobShape shape{GetParam(), level};
-        perform_all(shape, every_call(shape.ranks()), false);
+        perform_all(shape, effort::part_of(every_call(shape.ranks()), size_t(shape.level + shape.ranks())), false);
         ASSERT_FALSE(HasFailure());
     }
 }
@@ -68,7 +69,7 @@ TEST_P(Shapes, EveryAlgorithmIsRight) {
         for (const Call &call : every_call(shape.ranks()))
             if (inter_is(call.kind, several_algorithms) && (call.root + int(call.words)) % 2 == 0)
                 calls.push_back(call);
-        perform_all(shape, calls, false);
+        perform_all(shape, effort::part_of(calls, strlen(algorithm) + size_t(shape.ranks())), false);
         ASSERT_FALSE(HasFailure());
     }
 }
@@ -83,7 +84,7 @@ TEST_P(Shapes, MixturesAreRightUnderEveryPolicy) {
             shape.seed = seed % 3;
             // Who sleeps on the network wakes by the clock: the sim transport has nothing to sleep on.
             bool slow = shape.crawls() || (policy == WEFT_WAIT_BLOCK && shape.threads.size() > 1);
-            perform_all(shape, mixture(shape.ranks(), slow ? 12 : 300, ++seed), true);
+            perform_all(shape, mixture(shape.ranks(), effort::rounds(slow ? 12 : 300), ++seed), true);
             ASSERT_FALSE(HasFailure());
         }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lines: messages between processes of a host. The processes are played by this one, which maps its own segments again and
 // reads and writes its own memory as that of another process.
+#include "effort.h"
+
 #include <algorithm>
 #include <cstring>
 #include <deque>
@@ -427,7 +429,7 @@ TEST(LinesCard, SegmentsThatAreNotTheRightOnesAreRefused) {
 
 // The same with messages of all lengths, several at a time.
 TEST_F(Lines, TwoSidesExchangeMessagesOfAllLengths) {
-    const uint64_t rounds = 300, at_once = 4;
+    const uint64_t rounds = effort::rounds(300), at_once = 4;
     auto length = [](uint64_t i) { return lengths[i * 7 % lengths.size()]; };
     auto side = [&](int self) {
         inter_transport *at = transport[self];
@@ -460,7 +462,7 @@ TEST_F(Lines, TwoSidesExchangeManyMessages) {
     auto side = [&](int self) {
         std::mt19937 random{unsigned(self)};
         inter_transport *at = transport[self];
-        for (uint64_t i = 0; i < 20000; i++) {
+        for (uint64_t i = 0; i < effort::rounds<uint64_t>(20000); i++) {
             uint64_t out = i * 2 + uint64_t(self), in = 0;
             inter_completion completion{};
             inter_request requests[2] = {};

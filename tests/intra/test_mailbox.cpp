@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Mailboxes: every way that a message can take between threads, in order, whole, and without a byte of memory left.
+#include "effort.h"
 #include "threads.h"
 #include <cstring>
 #include <gtest/gtest.h>
@@ -74,7 +75,7 @@ class Mailbox : public ::testing::TestWithParam<int> {};
 // All send to all, without waiting for anybody; then each receives what it was sent, in order of sending.
 TEST_P(Mailbox, EverythingArrivesInOrder) {
     threads::Watchdog watchdog(120);
-    const int count = GetParam(), each = 120;
+    const int count = GetParam(), each = effort::rounds(120);
     Office office(count, 20000, 1 << 20);
     threads::run(count, [&](int self) {
         std::vector<std::vector<unsigned char>> sent;
@@ -109,7 +110,7 @@ TEST_P(Mailbox, EverythingArrivesInOrder) {
 // Receives are posted first, with wildcards; both ends copy long messages.
 TEST_P(Mailbox, LongMessagesAreSharedOut) {
     threads::Watchdog watchdog(120);
-    const int count = GetParam(), each = 20;
+    const int count = GetParam(), each = effort::rounds(20);
     const size_t bytes = 300000;
     Office office(count, 1000, 1 << 20);
     threads::run(count, [&](int self) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The queues of a mailbox against lists that are searched from the front, and with so many items that whatever is not constant
 // in time runs into the time limit.
+#include "effort.h"
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -182,7 +184,7 @@ class Random : public ::testing::TestWithParam<Mix> {};
 } // namespace
 
 TEST_P(Random, AsTheListsSay) {
-    for (uint32_t seed = 1; seed <= 200; seed++) {
+    for (uint32_t seed = 1; seed <= effort::rounds(200u); seed++) {
         Model(GetParam(), seed).run(400);
         ASSERT_FALSE(HasFailure()) << "seed " << seed;
     }

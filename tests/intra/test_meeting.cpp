@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Meetings: thousands in a ring of two slots, by threads of very different speed, in teams below and above the size from
 // which they sync through thread 0. What a thread reads in a cell is what its owner put there for this very meeting.
+#include "effort.h"
 #include "policies.h"
 #include <cstring>
 extern "C" {
@@ -108,7 +109,7 @@ void begin(intra_meeting *meeting, intra_member *member) {
 } // namespace
 
 TEST_P(Meeting, NobodyReadsAnotherMeetingsCell) {
-    const uint64_t total = rounds(3000);
+    const uint64_t total = rounds(effort::rounds(3000));
     threads::run(count(), [&](int self) {
         Random random(uint64_t(self) * 17 + 1);
         for (uint64_t round = 1; round <= total && !HasFailure(); round++) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Flags: whoever waits goes on when the value is there, under every policy and with more threads than cores, and sees
 // what the publisher wrote before. The plain variables handed on are what ThreadSanitizer looks at.
+#include "effort.h"
 #include "policies.h"
 #include <climits>
 
@@ -37,7 +38,7 @@ std::string name_of(const ::testing::TestParamInfo<std::tuple<Policy, int>> &inf
 
 // A token goes round; every thread adds to it.
 TEST_P(Wait, AValueGoesRound) {
-    const int n = count(), turns = rounds(3000);
+    const int n = count(), turns = rounds(effort::rounds(3000));
     std::vector<Line> lines(size_t(n), Line{});
     threads::run(n, [&](int self) {
         Random random(uint64_t(self) + 1);
@@ -55,7 +56,7 @@ TEST_P(Wait, AValueGoesRound) {
 
 // One publishes, all others wait on the same flag and add to a common counter, on which the publisher waits.
 TEST_P(Wait, AllWhoWaitOnOneFlagGoOn) {
-    const int n = count(), turns = rounds(2000);
+    const int n = count(), turns = rounds(effort::rounds(2000));
     Line published, counted;
     std::vector<uint64_t> seen(size_t(n), 0);
     threads::run(n, [&](int self) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every collective of a process communicator by every algorithm, in its three forms, against a sequential computation.
 #include "algorithms.h"
+#include "effort.h"
 #include "operation.h"
 #include "sim/table_of_names.h"
 #include <cstdlib>
@@ -86,6 +87,7 @@ class Collectives : public ::testing::TestWithParam<int> {
     }
     const int size_ = weft_size(weft_process_comm());
     uint64_t serial_ = 0;
+    size_t shift_ = 0; // which part of the varieties comes next
 };
 
 std::string collective_name(const ::testing::TestParamInfo<int> &info) {
@@ -100,7 +102,7 @@ TEST_P(Collectives, EveryAlgorithm) {
     for (const inter_algorithm &algorithm : algorithms(collective(), false)) {
         Forced forced(weft_process_comm(), collective(), algorithm);
         for (Form form : forms)
-            for (const Case &what : varieties({0, 1, 7, 1000, SIZE_MAX}))
+            for (const Case &what : effort::part_of(varieties({0, 1, 7, 1000, SIZE_MAX}), shift_++))
                 perform(what, form, algorithm.name);
         run.insert(algorithm.name);
     }
@@ -112,7 +114,7 @@ TEST_P(Collectives, EveryRoot) {
     for (const inter_algorithm &algorithm : algorithms(collective(), false)) {
         Forced forced(weft_process_comm(), collective(), algorithm);
         for (int root = 0; rooted() && root < size_; root++)
-            for (Case what : varieties({5})) {
+            for (Case what : effort::part_of(varieties({5}), shift_++)) {
                 what.root = root;
                 perform(what, forms[what.seed % 3], algorithm.name);
             }
@@ -122,14 +124,14 @@ TEST_P(Collectives, EveryRoot) {
 TEST_P(Collectives, EveryComposition) {
     for (const inter_algorithm &algorithm : algorithms(collective(), true)) {
         Forced forced(weft_process_comm(), collective(), algorithm);
-        for (const Case &what : varieties({1, 700}))
+        for (const Case &what : effort::part_of(varieties({1, 700}), shift_++))
             perform(what, forms[what.seed % 3], algorithm.name);
     }
 }
 
 TEST_P(Collectives, TheSelectorsOwnChoice) {
     for (Form form : forms)
-        for (const Case &what : varieties({0, 1, 3, 100, 3000, SIZE_MAX}))
+        for (const Case &what : effort::part_of(varieties({0, 1, 3, 100, 3000, SIZE_MAX}), shift_++))
             perform(what, form, "no algorithm forced");
 }
 
@@ -144,7 +146,8 @@ TEST_P(Collectives, Segments) {
             name = name.substr(0, name.find(':')) + segment;
             ASSERT_TRUE(inter_algorithm_find(collective(), name.c_str(), &algorithm)) << name;
             Forced forced(weft_process_comm(), collective(), algorithm);
-            for (const Case &what : varieties({100, strcmp(segment, ":5") ? SIZE_MAX : 1000}))
+            for (const Case &what :
+                 effort::part_of(varieties({100, strcmp(segment, ":5") ? SIZE_MAX : 1000}), shift_++))
                 perform(what, forms[what.seed % 3], name);
         }
 }
@@ -156,7 +159,7 @@ TEST_P(Collectives, RankOrder) {
     for (bool compositions : {false, true})
         for (const inter_algorithm &algorithm : algorithms(collective(), compositions)) {
             Forced forced(weft_process_comm(), collective(), algorithm);
-            for (Case what : varieties({1, 50, 4000})) {
+            for (Case what : effort::part_of(varieties({1, 50, 4000}), shift_++)) {
                 what.kind = 2;
                 perform(what, forms[what.seed % 3], algorithm.name);
             }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Requests of several processes, all within this one, whose threads share a process communicator: whoever waits drives the
 // operations of all. The test of requests under ThreadSanitizer.
+#include "effort.h"
 #include "hier/sim_worlds.h"
 #include "program.h"
 
@@ -25,7 +26,7 @@ TEST_P(SimRequests, AnyOrderOfCompletion) {
     for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED})
         for (uint64_t seed : {0, 1, 2})
             on_worlds(level, WEFT_WAIT_YIELD, seed, [=](weft_comm *comm) {
-                run_program(comm, seed, 150, 60);
+                run_program(comm, seed, effort::rounds(150), 60);
                 run_persistent(comm, seed + 3, 20, 4);
             });
 }
@@ -33,8 +34,9 @@ TEST_P(SimRequests, AnyOrderOfCompletion) {
 TEST_P(SimRequests, ThreadsWaitForRequestsOfTheirOwn) {
     for (weft_wait_policy policy : {WEFT_WAIT_YIELD, WEFT_WAIT_AUTO, WEFT_WAIT_BLOCK})
         for (int thread_count : {2, 3})
-            on_worlds(WEFT_THREAD_SERIALIZED, policy, 0,
-                      [=](weft_comm *comm) { run_program_by_threads(comm, uint64_t(policy), 120, thread_count); });
+            on_worlds(WEFT_THREAD_SERIALIZED, policy, 0, [=](weft_comm *comm) {
+                run_program_by_threads(comm, uint64_t(policy), effort::rounds(120), thread_count);
+            });
 }
 
 INSTANTIATE_TEST_SUITE_P(Processes, SimRequests, ::testing::Values(1, 2, 3, 5));
@@ -63,7 +65,7 @@ TEST_P(SimTeams, AnyOrderOfCompletion) {
     for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED})
         for (int slots : {2, 16})
             on_team(level, WEFT_WAIT_AUTO, slots, uint64_t(slots), [=](weft_comm *comm) {
-                run_program(comm, uint64_t(slots), 120, 60);
+                run_program(comm, uint64_t(slots), effort::rounds(120), 60);
                 run_persistent(comm, uint64_t(slots) + 3, 12, 4);
             });
 }
@@ -81,7 +83,7 @@ TEST_P(SimTeams, EveryThreadAlgorithm) {
         on_team(
             WEFT_THREAD_SERIALIZED, WEFT_WAIT_AUTO, 4, 11,
             [=](weft_comm *comm) {
-                run_program(comm, 11, 100, 30);
+                run_program(comm, 11, effort::rounds(100), 30);
                 run_persistent(comm, 12, 10, 3);
             },
             algorithm);
@@ -90,7 +92,7 @@ TEST_P(SimTeams, EveryThreadAlgorithm) {
 // A thousand started before the first is waited for, the last one first.
 TEST_P(SimTeams, ThousandsUnderWay) {
     on_team(WEFT_THREAD_SERIALIZED, WEFT_WAIT_AUTO, 4, 0, [](weft_comm *comm) {
-        constexpr size_t count = 2000;
+        constexpr size_t count = effort::rounds(2000);
         std::vector<weft_request *> requests(count);
         std::vector<int> sums(count);
         for (size_t i = 0; i < count; i++) {

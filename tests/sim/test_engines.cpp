@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every algorithm on real engines over the sim transport, which holds messages back at random: what the runner proves of the
 // schedules holds for the engine that runs them. A schedule that waits for ever is found, since then nothing moves.
+#include "effort.h"
 #include "job.h"
 #include "proof.h"
 
@@ -59,7 +60,7 @@ TEST_P(Engines, SolveProblemsInRandomOrders) {
     unsigned n = 0;
     for (int size = 1; size <= 128; size += size < 33 ? 1 : 19)
         for (int root : inter_is(GetParam().collective, INTER_ROOTED) ? some_roots(size) : std::set<int>{0})
-            for (uint64_t seed = 0; seed < (size < 10 ? 50 : size < 34 ? 8 : 2); seed++) {
+            for (uint64_t seed = 0; seed < effort::rounds(size < 10 ? 50u : size < 34 ? 8u : 2u); seed++) {
                 Shape shape = shape_number(size, n++);
                 shape.root = root;
                 ASSERT_TRUE(solves(GetParam(), shape, seed * 977));
@@ -74,7 +75,7 @@ TEST_P(Engines, RunSegmentsBesideEachOther) {
         inter_algorithm_find(segmented.collective, (segmented.is.name + std::string(":16")).c_str(), &segmented.is));
     for (int size : {2, 3, 5, 8, 13})
         for (size_t count : {2, 3, 15, 16, 17, 33, 60})
-            for (uint64_t seed : {0, 1, 2, 3, 4, 5, 6, 7}) {
+            for (uint64_t seed = 0; seed < effort::rounds(8u); seed++) {
                 Shape shape{size, size / 2, count};
                 shape.in_place = seed & 1;
                 ASSERT_TRUE(solves(segmented, shape, seed));
@@ -83,7 +84,7 @@ TEST_P(Engines, RunSegmentsBesideEachOther) {
 
 TEST_P(ComposedEngines, SolveProblemsInRandomOrders) {
     for (int size : {1, 2, 3, 5, 8, 13})
-        for (unsigned n = unsigned(size) % 3; n < 60; n += 3)
+        for (unsigned n = unsigned(size) % 3; n < effort::rounds(60u); n += 3)
             ASSERT_TRUE(solves(GetParam(), shape_number(size, n), n));
 }
 

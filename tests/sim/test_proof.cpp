@@ -2,6 +2,7 @@
 // Every process-level algorithm, proven in memory: for every number of ranks from 1 to 256 and some up to 4096, several
 // roots, counts and orders of delivery, blocks even and not, packed and not, in place and not, and in segments. Compiled
 // once for each set of collectives (SIM_COLLECTIVES), to run side by side.
+#include "effort.h"
 #include "proof.h"
 #include "table_of_names.h"
 
@@ -15,6 +16,7 @@ Shape shape_number(int size, unsigned n) {
     return varied(size, n, n % 3 == 2 ? 3 : 1 + n / 16 % 3);
 }
 constexpr unsigned variations = 48;
+constexpr unsigned stride = 2 * effort::parts - 1; // has no divisor in common with those
 
 bool is_quadratic(const Algorithm &algorithm) {
     return messages_of(algorithm, 64) > 64 * 20;
@@ -36,7 +38,8 @@ std::set<int> roots_for(const Algorithm &algorithm, int size, bool all) {
 TEST_P(Proof, EveryShapeOfSmallJobs) {
     for (int size = 1; size <= 17; size++)
         for (int root : roots_for(GetParam(), size, size <= 9))
-            for (unsigned n = size <= 9 ? 0 : unsigned(root + size) % 5; n < variations; n += size <= 9 ? 1 : 5) {
+            for (unsigned n = unsigned(root + size) % (size <= 9 ? stride : 5); n < variations;
+                 n += stride * (size <= 9 ? 1 : 5)) {
                 Shape shape = shape_number(size, n);
                 shape.root = root;
                 ASSERT_TRUE(prove(GetParam(), shape, size <= 9 ? 2 : 6));
@@ -46,7 +49,7 @@ TEST_P(Proof, EveryShapeOfSmallJobs) {
 TEST_P(Proof, ContributionsOfEveryLength) {
     for (int size : {1, 2, 3, 5, 7, 8, 13, 16, 31})
         for (size_t count : {0, 1, 2, 4, 7, 8, 9, 31, 257})
-            for (unsigned n : {0, 1, 6, 15}) {
+            for (unsigned n : effort::part_of(std::vector<unsigned>{0, 1, 6, 15}, count)) {
                 Shape shape = shape_number(size, n);
                 shape.count = count;
                 shape.root = size * 2 / 3;
@@ -74,7 +77,9 @@ TEST_P(Proof, LargeJobs) {
     const bool everybody_has_all = inter_is(GetParam().collective, with_blocks | INTER_ALLTOALLS) &&
                                    !inter_is(GetParam().collective, INTER_ROOTED);
     unsigned n = 0;
-    for (int size : {257, 300, 384, 511, 512, 513, 777, 1000, 1023, 1024, 1025, 2047, 2048, 3000, 4095, 4096}) {
+    const std::vector<int> sizes = {257,  300,  384,  511,  512,  513,  777,  1000,
+                                    1023, 1024, 1025, 2047, 2048, 3000, 4095, 4096};
+    for (int size : effort::part_of(sizes, strlen(GetParam().is.name))) {
         if (messages_of(GetParam(), size) > 600000 || (everybody_has_all && size > 1024))
             break;
         Shape shape = shape_number(size, n++ * 7 % variations);
@@ -92,7 +97,7 @@ TEST_P(Proof, SegmentsAreStrands) {
     for (const char *bytes : {":1", ":16", ":40", ":1K"})
         for (int size : {1, 2, 3, 5, 8, 13, 33})
             for (size_t count : {0, 1, 2, 37, 200})
-                for (bool in_place : {false, true}) {
+                for (bool in_place : effort::part_of(std::vector<char>{0, 1}, (size + count) % 2)) {
                     Algorithm segmented = GetParam();
                     std::string name = segmented.is.name + std::string(bytes);
                     ASSERT_TRUE(inter_algorithm_find(segmented.collective, name.c_str(), &segmented.is)) << name;

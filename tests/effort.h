@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How often tests repeat themselves. With sanitizers, under which all takes several times as long, they do one part in
+// TESTS_PARTS of their rounds, seeds and programs, of the sizes between the small ones, and of the pairs in long tables. What a
+// test looks at, with which numbers of threads and processes, at which levels and by which algorithms, stays.
+#ifndef TESTS_EFFORT_H
+#define TESTS_EFFORT_H
+
+#include <algorithm>
+#include <cstddef>
+
+namespace effort {
+
+constexpr size_t parts = TESTS_PARTS;
+
+// Of `all` rounds.
+template <class Number> constexpr Number rounds(Number all) {
+    return Number((size_t(all) + parts - 1) / parts);
+}
+
+// Of a list; another part for each `shift`, and something in any case.
+template <class List> List part_of(const List &all, size_t shift) {
+    List part;
+    for (size_t i = all.empty() ? 0 : shift % std::min(parts, all.size()); i < all.size(); i += parts)
+        part.push_back(all[i]);
+    return part;
+}
+
+} // namespace effort
+
+#endif

@@ -1,0 +1,21 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# shards.sh COUNT PROGRAM ARGUMENT…: the tests of a Google Test program that mostly sleeps, side by side in COUNT processes.
+GTEST_TOTAL_SHARDS=$1
+export GTEST_TOTAL_SHARDS
+shift
+output=$(mktemp -d) || exit 1
+trap 'rm -rf "$output"' EXIT
+processes=
+shard=0
+while [ $shard -lt "$GTEST_TOTAL_SHARDS" ]; do
+    GTEST_SHARD_INDEX=$shard "$@" >"$output/$shard" 2>&1 &
+    processes="$processes $!"
+    shard=$((shard + 1))
+done
+status=0
+for process in $processes; do
+    wait "$process" || status=1
+done
+cat "$output"/*
+exit $status
