@@ -389,10 +389,6 @@ static void start(hier_part *part) {
 /* Of ranks that have places. */
 static int prepare_in_order(const weft_comm *comm, hier_part *part) {
     void *mapped[2];
-    if (!hier_order_is_one(&part->arguments))
-        return core_error(WEFT_ERR_UNSUPPORTED,
-                          "rank %d: %s: ranks that are not in the order of their nodes have the blocking form only",
-                          comm->rank, part->arguments.call);
     int code = hier_order_map(comm, &part->arguments, mapped);
     if (code)
         return code;

@@ -35,11 +35,13 @@ static const unsigned thread_algorithms[INTER_COLLECTIVES] = {
 };
 
 bool hier_process_override_serves(const hier_override *fixed, hier_key key) {
-    return fixed->has_process && (key.commutative || !fixed->process.commutes);
+    return fixed->has_process && (key.commutative || !fixed->process.commutes) &&
+           (!key.bracketed || fixed->process.bracketed);
 }
 
 bool hier_thread_override_serves(const hier_override *fixed, hier_key key) {
-    return fixed->has_thread && (fixed->thread != HIER_INLINE || key.bytes <= INTRA_INLINE_BYTES);
+    bool brackets = fixed->thread == HIER_INLINE || fixed->thread == HIER_SLICES;
+    return fixed->has_thread && (!key.bracketed || brackets) && (fixed->thread != HIER_INLINE || key.bytes <= INTRA_INLINE_BYTES);
 }
 
 hier_choice hier_select_fixed(const hier_selector *selector, hier_key key, hier_choice choice) {

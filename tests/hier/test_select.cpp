@@ -26,7 +26,7 @@ class Selector : public ::testing::Test {
     }
     static hier_key key_of(inter_collective collective, int nodes, size_t bytes, bool commutative = true,
                            int threads = 1) {
-        return {collective, nodes, threads, bytes, commutative};
+        return {collective, nodes, threads, bytes, commutative, false};
     }
     std::string choice(inter_collective collective, int nodes, size_t bytes, bool commutative = true) {
         hier_choice made = hier_select(&selector, key_of(collective, nodes, bytes, commutative));
