@@ -52,8 +52,8 @@ typedef struct core_config {
     char hang_report[CORE_PATH_BYTES];    /* WEFT_HANG_REPORT: the file, without weftrun; "." and the process follow */
     char algorithm[CORE_ALGORITHM_BYTES]; /* WEFT_ALGORITHM: "" or e.g. "allreduce=nbBDE/slices,bcast=MST/flags" */
     int reproducible; /* WEFT_REPRODUCIBLE: sums of floating-point numbers in a fixed bracketing over the ranks */
-    char counters[CORE_PATH_BYTES];       /* WEFT_COUNTERS: the directory for this process's counters; "": none */
-    char trace[CORE_PATH_BYTES];          /* WEFT_TRACE: the directory for its trace; "": none */
+    char counters[CORE_PATH_BYTES];          /* WEFT_COUNTERS: the directory for this process's counters; "": none */
+    char trace[CORE_PATH_BYTES];             /* WEFT_TRACE: the directory for its trace; "": none */
     enum core_origin origin[CORE_VARIABLES]; /* where each value came from */
 } core_config;
 

@@ -275,7 +275,8 @@ static void sign(hier_arguments *a) {
         type = (uint64_t)a->recv_type->kind + 1;
         a->element = a->recv_type->kind == CORE_KIND_DERIVED ? NULL : a->recv_type->name;
     }
-    uint64_t what = (uint64_t)(uint32_t)a->root << 32 | bracketed << 31 | op << 16 | type << 8 | ((uint64_t)a->collective + 1);
+    uint64_t what =
+        (uint64_t)(uint32_t)a->root << 32 | bracketed << 31 | op << 16 | type << 8 | ((uint64_t)a->collective + 1);
     a->signature = (a->bytes + 1) * 0x9e3779b97f4a7c15u ^ what * 0xd6e8feb86659fd93u;
 }
 

@@ -63,7 +63,8 @@ static void map_root(const weft_comm *comm, hier_arguments *mapped) {
 
 /* Places know no order of ranks. What goes by it (operands, prefixes, blocks of a result) is combined in the fixed bracketing. */
 static void map_reduction(hier_arguments *a) {
-    bool any_order = inter_is(a->collective, INTER_BIT(INTER_REDUCE) | INTER_BIT(INTER_ALLREDUCE)) && a->op->commutative;
+    bool any_order =
+        inter_is(a->collective, INTER_BIT(INTER_REDUCE) | INTER_BIT(INTER_ALLREDUCE)) && a->op->commutative;
     a->bracketed |= !any_order;
 }
 

@@ -41,7 +41,8 @@ bool hier_process_override_serves(const hier_override *fixed, hier_key key) {
 
 bool hier_thread_override_serves(const hier_override *fixed, hier_key key) {
     bool brackets = fixed->thread == HIER_INLINE || fixed->thread == HIER_SLICES;
-    return fixed->has_thread && (!key.bracketed || brackets) && (fixed->thread != HIER_INLINE || key.bytes <= INTRA_INLINE_BYTES);
+    return fixed->has_thread && (!key.bracketed || brackets) &&
+           (fixed->thread != HIER_INLINE || key.bytes <= INTRA_INLINE_BYTES);
 }
 
 hier_choice hier_select_fixed(const hier_selector *selector, hier_key key, hier_choice choice) {

@@ -352,8 +352,8 @@ static void offer(hier_call *call, const memory *parts, bool laid_out) {
 static bool counts_agree(hier_call *call) {
     size_t first = hier_first_rank(call);
     for (int thread = 0; thread < hier_threads(call) && scatters(call); thread++)
-        if (intra_offer_of(&call->meeting, thread)->recv_size != places_count(call, first + (size_t)thread,
-                                                                               first + (size_t)thread + 1))
+        if (intra_offer_of(&call->meeting, thread)->recv_size !=
+            places_count(call, first + (size_t)thread, first + (size_t)thread + 1))
             return hier_mismatch(call, thread);
     return true;
 }
@@ -417,8 +417,8 @@ static void take(hier_call *call, const memory *parts) {
     } else if (scatters(call)) {
         size_t count = places_count(call, place, place + 1);
         if (count)
-            memcpy(arguments->recv,
-                   hier_at(shared_of(call) + parts->results, places_count(call, first, place), size), count * size);
+            memcpy(arguments->recv, hier_at(shared_of(call) + parts->results, places_count(call, first, place), size),
+                   count * size);
     } else if (arguments->collective == INTER_ALLREDUCE && call->comm->thread) {
         memcpy(arguments->recv, intra_offer_of(&call->meeting, 0)->recv, arguments->bytes);
     }

@@ -17,7 +17,7 @@ typedef struct inter_leaf {
 
 typedef struct inter_leaves {
     int ranks, count;
-    int own; /* of this process */
+    int own;           /* of this process */
     inter_leaf leaf[]; /* in the order of the ranks */
 } inter_leaves;
 

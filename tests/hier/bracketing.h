@@ -128,13 +128,12 @@ template <typename T> class Rank {
 
     bool allreduce() {
         prepare(count_);
-        return check(run(
-                         form_, [&] { return weft_allreduce(in(), out(), count_, type(), op_, comm_); },
-                         [&](weft_request **r) { return weft_iallreduce(in(), out(), count_, type(), op_, comm_, r); },
-                         [&](weft_request **r) {
-                             return weft_allreduce_init(in(), out(), count_, type(), op_, comm_, r);
-                         }),
-                     ranks_, 0, count_);
+        return check(
+            run(
+                form_, [&] { return weft_allreduce(in(), out(), count_, type(), op_, comm_); },
+                [&](weft_request **r) { return weft_iallreduce(in(), out(), count_, type(), op_, comm_, r); },
+                [&](weft_request **r) { return weft_allreduce_init(in(), out(), count_, type(), op_, comm_, r); }),
+            ranks_, 0, count_);
     }
     bool reduce(int root) {
         bool here = rank_ == root;

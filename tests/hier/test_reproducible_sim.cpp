@@ -128,8 +128,7 @@ TEST(ReproducibleOption, IsNotSoByItself) {
         JobShape shape = shape_of(threads);
         std::atomic<int> differ{0};
         shape.reproducible = false;
-        SimWorlds(shape).run(
-            [&](weft_comm *comm) { differ += !Rank<double>(comm, 100, BLOCKING, false).allreduce(); });
+        SimWorlds(shape).run([&](weft_comm *comm) { differ += !Rank<double>(comm, 100, BLOCKING, false).allreduce(); });
         others += differ > 0;
     }
     EXPECT_GT(others, 0);

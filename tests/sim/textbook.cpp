@@ -187,7 +187,9 @@ const Row rows[] = {
 size_t unit_of(const inter_algorithm &algorithm, size_t p) {
     if (algorithm.parts[0])
         return std::lcm(unit_of(*algorithm.parts[0], p), unit_of(*algorithm.parts[1], p));
-    return strcmp(algorithm.name, "RAB") == 0 ? 2 * q(p) : strcmp(algorithm.name, "SAG") == 0 || strcmp(algorithm.name, "SFOLD") == 0 ? p : 1;
+    return strcmp(algorithm.name, "RAB") == 0                                           ? 2 * q(p)
+           : strcmp(algorithm.name, "SAG") == 0 || strcmp(algorithm.name, "SFOLD") == 0 ? p
+                                                                                        : 1;
 }
 
 // A composed algorithm costs what its parts cost, one after the other.
