@@ -144,6 +144,8 @@ static int take_table(hier_selector *selector, const hier_rule *table, size_t co
             return core_error(WEFT_ERR_CONFIG, "rule %zu names an algorithm %s of %s that does not exist", i,
                               table[i].process, inter_collective_name(table[i].collective));
         selector->rules[table[i].collective] = &table[i];
+        if (selector->process[i].bracketed)
+            selector->bracketed[table[i].collective] = &table[i];
     }
     return WEFT_SUCCESS;
 }

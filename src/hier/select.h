@@ -61,8 +61,10 @@ typedef struct hier_rule {
 typedef struct hier_selector {
     const hier_rule *table;
     size_t count;
-    const hier_rule *rules[INTER_COLLECTIVES]; /* the first of each collective; its last fits everything */
-    inter_algorithm process[HIER_MAX_RULES];   /* of each row, looked up by its name */
+    const hier_rule *rules[INTER_COLLECTIVES]; /* the first of each collective … */
+    const hier_rule
+        *bracketed[INTER_COLLECTIVES];       /* … of a reduction, in the fixed bracketing; its last fits everything */
+    inter_algorithm process[HIER_MAX_RULES]; /* of each row, looked up by its name */
     bool overridden;
     hier_override overrides[INTER_COLLECTIVES];
 } hier_selector;
@@ -110,7 +112,7 @@ static inline enum hier_miss hier_rule_misses(const hier_selector *selector, con
 
 /** The first rule that fits. */
 static inline const hier_rule *hier_select_rule(const hier_selector *selector, hier_key key) {
-    const hier_rule *rule = selector->rules[key.collective];
+    const hier_rule *rule = (key.bracketed ? selector->bracketed : selector->rules)[key.collective];
     while (hier_rule_misses(selector, rule, key) != HIER_FITS)
         rule++;
     return rule;

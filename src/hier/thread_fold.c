@@ -13,145 +13,15 @@
  * Ranks may have places. Blocks of reduce_scatter go between nodes in the order of the places, so those of a node are together.
  */
 #include <core/error.h>
-#include <hier/thread.h>
-#include <inter/leaves.h>
-#include <intra/fold.h>
+#include <hier/folding.h>
 #include <string.h>
 
 /* What passes over several results stays in the first-level cache. */
 #define PIECE_BYTES 8192
 
-/*
- * Where operands stand.
- */
-
-/* The ranks first … end − 1, all of this node, one by one; with `gathered` all leaves from the first on: the other nodes' are there, and
- * this node's are its ranks. */
-typedef struct cursor {
-    const hier_call *call;
-    bool in_cells;
-    int first, end;
-    const char *gathered; /* leaf i at i times the vector; or NULL */
-    int rank, stop;       /* where it is: before this rank, with the next ones up to `stop` … */
-    int leaf, own;        /* … and past so many leaves, so many of them this node's */
-} cursor;
-
-static const inter_leaves *leaves_of(const hier_call *call) {
-    return call->comm->team->leaves;
-}
-
-static int thread_of(const hier_call *call, int rank) {
-    return hier_layout_place(call->comm->layout, rank) - (int)hier_first_rank(call);
-}
-
-/* The rank of the user's communicator. */
-static int rank_of(const hier_call *call) {
-    return hier_layout_rank(call->comm->layout, call->comm->rank);
-}
-
-static bool scatters(const hier_call *call) {
-    return inter_is(call->arguments->collective, INTER_REDUCE_SCATTERS);
-}
-
-static bool in_place(const hier_call *call) {
-    return call->arguments->send == call->arguments->recv;
-}
-
-static intra_leaf operand(const cursor *at, int rank) {
-    const hier_call *call = at->call;
-    int thread = thread_of(call, rank);
-    /* The own cell has most likely moved to another's cache. But a block may go to where other elements of the own operand stand. */
-    if (at->in_cells && thread == call->comm->thread && !(scatters(call) && in_place(call)))
-        return (intra_leaf){.at = call->arguments->send};
-    if (at->in_cells)
-        return (intra_leaf){.at = (const char *)call->meeting.cells[thread].payload.bytes};
-    const intra_offer *offer = intra_offer_of(&call->meeting, thread);
-    bool receives = rank || call->arguments->collective != INTER_EXSCAN;
-    return (intra_leaf){.at = offer->send, .prefix = receives ? offer->recv : NULL};
-}
-
-static bool next(void *argument, intra_leaf *found) {
-    cursor *at = argument;
-    if (!found) {
-        at->rank = at->first;
-        at->stop = at->end;
-        at->leaf = at->own = 0;
-        return true;
-    }
-    while (at->rank == at->stop) {
-        const inter_leaves *leaves = at->gathered ? leaves_of(at->call) : NULL;
-        if (!leaves || at->own == leaves->own) /* what is above this node's ranks has not come */
-            return false;
-        const inter_leaf *leaf = &leaves->leaf[at->leaf++];
-        if (leaf->owner == at->call->comm->node) {
-            at->rank = leaf->first;
-            at->stop = leaf->end;
-            at->own++;
-        } else {
-            *found = (intra_leaf){.at = at->gathered + (size_t)(at->leaf - 1) * at->call->arguments->bytes,
-                                  .level = leaf->level};
-            return true;
-        }
-    }
-    *found = operand(at, at->rank++);
-    return true;
-}
-
-static intra_folding folding_of(const hier_call *call, cursor *over) {
-    return (intra_folding){.op = call->arguments->op,
-                           .type = call->arguments->recv_type,
-                           .next = next,
-                           .cursor = over,
-                           .ranks = over->gathered ? leaves_of(call)->ranks : over->end - over->first};
-}
-
-/* Combines the operands of the ranks first … end − 1 (there are some), which are a block. */
-static void fold(hier_call *call, bool in_cells, int first, int end, intra_slice slice, void *out) {
-    cursor over = {.call = call, .in_cells = in_cells, .first = first, .end = end};
-    intra_folding folding = folding_of(call, &over);
-    hier_combined(call, intra_fold(&folding, slice, out));
-}
-
-static void fold_prefixes(hier_call *call, const char *gathered, intra_slice slice) {
-    cursor over = {.call = call, .end = gathered ? 0 : call->comm->size, .gathered = gathered};
-    intra_folding folding = folding_of(call, &over);
-    hier_combined(call, intra_fold_prefixes(&folding, call->arguments->collective == INTER_EXSCAN, slice));
-}
-
-/*
- * Counts.
- */
-
-static size_t whole_of(const hier_call *call) {
-    return call->arguments->bytes / call->arguments->recv_type->size_bytes;
-}
-
 static intra_slice own_slice(const hier_call *call) {
-    return intra_slice_of(whole_of(call), call->arguments->recv_type->size_bytes, call->comm->thread,
+    return intra_slice_of(hier_fold_whole(call), call->arguments->recv_type->size_bytes, call->comm->thread,
                           hier_threads(call));
-}
-
-/* Of reduce_scatter, the block of a rank of the user's. */
-static size_t block_count(const hier_call *call, int rank) {
-    const hier_arguments *arguments = call->arguments;
-    return arguments->collective == INTER_REDUCE_SCATTER ? arguments->recv_counts[rank] : arguments->recv_count;
-}
-
-static size_t block_begin(const hier_call *call, int rank) {
-    size_t begin = 0;
-    if (call->arguments->collective != INTER_REDUCE_SCATTER)
-        return (size_t)rank * call->arguments->recv_count;
-    for (int before = 0; before < rank; before++)
-        begin += call->arguments->recv_counts[before];
-    return begin;
-}
-
-/* The elements of the blocks of the places first … end − 1. */
-static size_t places_count(const hier_call *call, size_t first, size_t end) {
-    size_t count = 0;
-    while (first < end)
-        count += block_count(call, hier_layout_rank(call->comm->layout, (int)first++));
-    return count;
 }
 
 /*
@@ -166,8 +36,8 @@ static int start(hier_call *call, inter_view view, const void *send, void *recv)
     view.rank = call->comm->node;
     view.size = call->comm->layout->nodes;
     view.root = call->root_node;
-    view.leaves = leaves_of(call);
-    view.stride = whole_of(call);
+    view.leaves = hier_leaves_of(call);
+    view.stride = hier_fold_whole(call);
     return hier_start(call, &view, &binding);
 }
 
@@ -177,7 +47,7 @@ static inter_view vector_view(const hier_call *call) {
 
 /* The only leaf of this node. */
 static const inter_leaf *own_leaf(const hier_call *call) {
-    const inter_leaf *leaf = leaves_of(call)->leaf;
+    const inter_leaf *leaf = hier_leaves_of(call)->leaf;
     while (leaf->owner != call->comm->node)
         leaf++;
     return leaf;
@@ -186,21 +56,21 @@ static const inter_leaf *own_leaf(const hier_call *call) {
 static int start_inline(hier_call *call) {
     const inter_leaf *leaf = own_leaf(call);
     unsigned char *value = call->meeting.release->payload.bytes;
-    fold(call, true, leaf->first, leaf->end, hier_whole(call), value);
+    hier_fold(call, true, leaf->first, leaf->end, hier_whole(call), value);
     return call->error ? call->error : start(call, vector_view(call), value, value);
 }
 
 /* On one node. Nobody's buffers are read, so each result goes where it belongs. */
 static void fold_own(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
-    int rank = rank_of(call), end = call->comm->size;
-    intra_slice slice = {0, whole_of(call)};
-    if (scatters(call))
-        slice = (intra_slice){block_begin(call, rank), block_count(call, rank)};
+    int rank = hier_fold_rank(call), end = call->comm->size;
+    intra_slice slice = {0, hier_fold_whole(call)};
+    if (hier_fold_scatters(call))
+        slice = (intra_slice){hier_fold_begin(call, rank), hier_fold_block(call, rank)};
     else if (inter_is(arguments->collective, INTER_SCANS))
         end = arguments->collective == INTER_SCAN ? rank + 1 : rank;
     if (end)
-        fold(call, true, 0, end, slice, arguments->recv);
+        hier_fold(call, true, 0, end, slice, arguments->recv);
 }
 
 static bool has_result(const hier_call *call) {
@@ -239,7 +109,7 @@ static void fold_for_all(hier_call *call, intra_slice slice) {
     for (size_t done = 0; done < slice.count; done += most) {
         intra_slice piece = {slice.begin + done, slice.count - done < most ? slice.count - done : most};
         char *out = hier_at(call->arguments->recv, piece.begin, size);
-        fold(call, false, 0, call->comm->size, piece, out);
+        hier_fold(call, false, 0, call->comm->size, piece, out);
         for (int thread = 0; thread < hier_threads(call); thread++)
             if (thread != call->comm->thread)
                 memcpy(hier_at(intra_offer_of(&call->meeting, thread)->recv, piece.begin, size), out,
@@ -250,33 +120,33 @@ static void fold_for_all(hier_call *call, intra_slice slice) {
 /* In place the own block is made where it stands in the operand, since nobody else reads it there, and moved when nobody reads any of
  * it. */
 static void fold_block(hier_call *call) {
-    int rank = rank_of(call);
-    intra_slice block = {block_begin(call, rank), block_count(call, rank)};
-    size_t at = in_place(call) ? block.begin : 0;
-    fold(call, false, 0, call->comm->size, block,
-         hier_at(call->arguments->recv, at, call->arguments->recv_type->size_bytes));
+    int rank = hier_fold_rank(call);
+    intra_slice block = {hier_fold_begin(call, rank), hier_fold_block(call, rank)};
+    size_t at = hier_fold_in_place(call) ? block.begin : 0;
+    hier_fold(call, false, 0, call->comm->size, block,
+              hier_at(call->arguments->recv, at, call->arguments->recv_type->size_bytes));
 }
 
 static void move_block(const hier_call *call) {
     size_t size = call->arguments->recv_type->size_bytes;
-    int rank = rank_of(call);
-    if (scatters(call) && in_place(call) && block_count(call, rank))
-        memmove(call->arguments->recv, hier_at(call->arguments->recv, block_begin(call, rank), size),
-                block_count(call, rank) * size);
+    int rank = hier_fold_rank(call);
+    if (hier_fold_scatters(call) && hier_fold_in_place(call) && hier_fold_block(call, rank))
+        memmove(call->arguments->recv, hier_at(call->arguments->recv, hier_fold_begin(call, rank), size),
+                hier_fold_block(call, rank) * size);
 }
 
 static void fold_here(hier_call *call) {
     size_t size = call->arguments->recv_type->size_bytes;
     intra_slice slice = own_slice(call);
-    if (scatters(call))
+    if (hier_fold_scatters(call))
         fold_block(call);
     else if (inter_is(call->arguments->collective, INTER_SCANS))
-        fold_prefixes(call, NULL, slice);
+        hier_fold_prefixes(call, NULL, slice);
     else if (call->arguments->collective == INTER_ALLREDUCE)
         fold_for_all(call, slice);
     else
-        fold(call, false, 0, call->comm->size, slice,
-             hier_at(intra_offer_of(&call->meeting, call->root_thread)->recv, slice.begin, size));
+        hier_fold(call, false, 0, call->comm->size, slice,
+                  hier_at(intra_offer_of(&call->meeting, call->root_thread)->recv, slice.begin, size));
 }
 
 /*
@@ -308,18 +178,18 @@ static bool add_part(memory *made, size_t count, size_t bytes) {
 static bool lay_out(const hier_call *call, memory *made) {
     const hier_arguments *arguments = call->arguments;
     const hier_layout *layout = call->comm->layout;
-    const inter_leaves *leaves = leaves_of(call);
+    const inter_leaves *leaves = hier_leaves_of(call);
     size_t node = (size_t)call->comm->node;
     *made = (memory){0};
     if (leaves->own == 1 && taker(call) >= 0)
         return true;
-    if (scatters(call) && !add_part(made, (size_t)layout->nodes + 1, sizeof(size_t)))
+    if (hier_fold_scatters(call) && !add_part(made, (size_t)layout->nodes + 1, sizeof(size_t)))
         return false;
     made->values = made->bytes;
     bool fits = add_part(made, (size_t)leaves->own, arguments->bytes);
     made->results = made->bytes;
-    if (fits && scatters(call))
-        return add_part(made, places_count(call, layout->offsets[node], layout->offsets[node + 1]),
+    if (fits && hier_fold_scatters(call))
+        return add_part(made, hier_fold_places(call, layout->offsets[node], layout->offsets[node + 1]),
                         arguments->recv_type->size_bytes);
     if (fits && inter_is(arguments->collective, INTER_SCANS))
         return add_part(made, (size_t)leaves->count, arguments->bytes);
@@ -342,7 +212,8 @@ static void offer(hier_call *call, const memory *parts, bool laid_out) {
     intra_offer *mine = &call->meeting.own->payload.offer;
     mine->send = arguments->send;
     mine->recv = arguments->recv;
-    mine->recv_size = scatters(call) ? block_count(call, rank_of(call)) : 0; /* for who has counted others */
+    mine->recv_size =
+        hier_fold_scatters(call) ? hier_fold_block(call, hier_fold_rank(call)) : 0; /* for who has counted others */
     mine->shared = NULL;
     if (call->comm->thread == 0 && laid_out && parts->bytes)
         mine->shared = hier_scratch(call, parts->bytes);
@@ -351,9 +222,9 @@ static void offer(hier_call *call, const memory *parts, bool laid_out) {
 /* Do the threads of the node expect as much as this one has counted for them? */
 static bool counts_agree(hier_call *call) {
     size_t first = hier_first_rank(call);
-    for (int thread = 0; thread < hier_threads(call) && scatters(call); thread++)
+    for (int thread = 0; thread < hier_threads(call) && hier_fold_scatters(call); thread++)
         if (intra_offer_of(&call->meeting, thread)->recv_size !=
-            places_count(call, first + (size_t)thread, first + (size_t)thread + 1))
+            hier_fold_places(call, first + (size_t)thread, first + (size_t)thread + 1))
             return hier_mismatch(call, thread);
     return true;
 }
@@ -366,13 +237,13 @@ static int start_slices(hier_call *call) {
     char *values = values_of(call, &parts), *shared = shared_of(call);
     if (inter_is(call->arguments->collective, INTER_SCANS))
         return start(call, vector_view(call), values, shared + parts.results);
-    if (!scatters(call))
+    if (!hier_fold_scatters(call))
         return start(call, vector_view(call), values,
                      taker(call) < 0 ? NULL : intra_offer_of(&call->meeting, taker(call))->recv);
     size_t *offsets = (size_t *)(void *)shared;
     offsets[0] = 0;
     for (int node = 0; node < layout->nodes; node++)
-        offsets[node + 1] = offsets[node] + places_count(call, layout->offsets[node], layout->offsets[node + 1]);
+        offsets[node + 1] = offsets[node] + hier_fold_places(call, layout->offsets[node], layout->offsets[node + 1]);
     return start(call, (inter_view){.collective = INTER_REDUCE_SCATTER, .offsets = offsets}, values,
                  shared + parts.results);
 }
@@ -382,20 +253,20 @@ static void fold_blocks(hier_call *call, const inter_leaf *leaf, char *value) {
     size_t size = call->arguments->recv_type->size_bytes, to = 0;
     for (int place = 0; place < call->comm->size; place++) {
         int rank = hier_layout_rank(call->comm->layout, place);
-        size_t count = block_count(call, rank);
+        size_t count = hier_fold_block(call, rank);
         intra_slice slice = intra_slice_of(count, size, call->comm->thread, hier_threads(call));
         char *out = hier_at(value, to + slice.begin, size);
-        slice.begin += block_begin(call, rank);
-        fold(call, false, leaf->first, leaf->end, slice, out);
+        slice.begin += hier_fold_begin(call, rank);
+        hier_fold(call, false, leaf->first, leaf->end, slice, out);
         to += count;
     }
 }
 
 static void fold_leaves(hier_call *call, char *values) {
-    const inter_leaves *leaves = leaves_of(call);
+    const inter_leaves *leaves = hier_leaves_of(call);
     size_t size = call->arguments->recv_type->size_bytes;
     intra_slice slice = own_slice(call);
-    bool mixed = scatters(call) && call->comm->layout->places;
+    bool mixed = hier_fold_scatters(call) && call->comm->layout->places;
     for (int i = 0; i < leaves->count; i++) {
         const inter_leaf *leaf = &leaves->leaf[i];
         if (leaf->owner != call->comm->node)
@@ -404,7 +275,7 @@ static void fold_leaves(hier_call *call, char *values) {
         if (mixed)
             fold_blocks(call, leaf, value);
         else
-            fold(call, false, leaf->first, leaf->end, slice, hier_at(value, slice.begin, size));
+            hier_fold(call, false, leaf->first, leaf->end, slice, hier_at(value, slice.begin, size));
     }
 }
 
@@ -413,12 +284,12 @@ static void take(hier_call *call, const memory *parts) {
     const hier_arguments *arguments = call->arguments;
     size_t first = hier_first_rank(call), place = (size_t)call->comm->rank, size = arguments->recv_type->size_bytes;
     if (inter_is(arguments->collective, INTER_SCANS)) {
-        fold_prefixes(call, shared_of(call) + parts->results, own_slice(call));
-    } else if (scatters(call)) {
-        size_t count = places_count(call, place, place + 1);
+        hier_fold_prefixes(call, shared_of(call) + parts->results, own_slice(call));
+    } else if (hier_fold_scatters(call)) {
+        size_t count = hier_fold_places(call, place, place + 1);
         if (count)
-            memcpy(arguments->recv, hier_at(shared_of(call) + parts->results, places_count(call, first, place), size),
-                   count * size);
+            memcpy(arguments->recv,
+                   hier_at(shared_of(call) + parts->results, hier_fold_places(call, first, place), size), count * size);
     } else if (arguments->collective == INTER_ALLREDUCE && call->comm->thread) {
         memcpy(arguments->recv, intra_offer_of(&call->meeting, 0)->recv, arguments->bytes);
     }
@@ -457,6 +328,6 @@ static bool by_slices(hier_call *call) {
 
 bool hier_thread_fold(hier_call *call) {
     bool one_result = inter_is(call->arguments->collective, INTER_BIT(INTER_REDUCE) | INTER_BIT(INTER_ALLREDUCE));
-    bool fits = hier_single_node(call) || (one_result && leaves_of(call)->own == 1);
+    bool fits = hier_single_node(call) || (one_result && hier_leaves_of(call)->own == 1);
     return call->choice.thread == HIER_INLINE && fits ? by_inline(call) : by_slices(call);
 }
