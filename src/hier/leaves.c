@@ -17,18 +17,17 @@ static bool is_leaf(const hier_layout *layout, int first, int end) {
 
 /* The block of 2^level ranks from `first` on: a leaf, or its halves. As deep as a number of ranks has bits. */
 static void cover(inter_leaves *made, const hier_layout *layout, int *indices, int first, int level) {
-    long beyond = first + (1L << level);
-    int end = beyond < made->ranks ? (int)beyond : made->ranks;
-    if (first >= made->ranks)
-        return;
-    if (is_leaf(layout, first, end)) {
+    int end = made->ranks - first > 1L << level ? first + (1 << level) : made->ranks;
+    if (level == 0 || is_leaf(layout, first, end)) {
         int owner = owner_of(layout, first);
         made->leaf[made->count++] =
             (inter_leaf){.first = first, .end = end, .level = level, .owner = owner, .index = indices[owner]++};
         return;
     }
+    int middle = first + (1 << (level - 1));
     cover(made, layout, indices, first, level - 1);
-    cover(made, layout, indices, first + (1 << (level - 1)), level - 1);
+    if (middle < made->ranks)
+        cover(made, layout, indices, middle, level - 1);
 }
 
 inter_leaves *hier_leaves_make(const hier_layout *layout, int node) {
