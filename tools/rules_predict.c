@@ -75,8 +75,9 @@ int rules_predict(const rules_question *asked, const hier_selector *selector, co
             printf("  too many messages to follow");
         else
             printf("%12.2f us", 1e6 * list[i].seconds);
-        printf("%s%s\n", strcmp(list[i].algorithm.name, chosen->name) == 0 ? "  chosen" : "",
-               !asked->key.commutative && list[i].algorithm.commutes ? "  loses the order of the ranks" : "");
+        printf("%s%s%s\n", strcmp(list[i].algorithm.name, chosen->name) == 0 ? "  chosen" : "",
+               !asked->key.commutative && list[i].algorithm.commutes ? "  loses the order of the ranks" : "",
+               asked->key.bracketed && !list[i].algorithm.bracketed ? "  has brackets of its own" : "");
     }
     return code;
 }

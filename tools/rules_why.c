@@ -10,12 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WHY = 1, BYTES, NODES, THREADS, NONCOMMUTATIVE, MACHINE };
+enum { WHY = 1, BYTES, NODES, THREADS, NONCOMMUTATIVE, REPRODUCIBLE, MACHINE };
 static const struct option options[] = {{"why", 1, 0, WHY},
                                         {"bytes", 1, 0, BYTES},
                                         {"nodes", 1, 0, NODES},
                                         {"threads", 1, 0, THREADS},
                                         {"noncommutative", 0, 0, NONCOMMUTATIVE},
+                                        {"reproducible", 0, 0, REPRODUCIBLE},
                                         {"machine", 1, 0, MACHINE},
                                         {0, 0, 0, 0}};
 
@@ -49,6 +50,7 @@ void rules_why_help(FILE *file) {
         "    --nodes N        processes; default 2\n"
         "    --threads T      of a node; default 1\n"
         "    --noncommutative the operation must keep the order of the ranks\n"
+        "    --reproducible   a sum of floating-point numbers under WEFT_REPRODUCIBLE=1\n"
         "    --machine TEXT   what predictions are for, as in latency=5us,bandwidth=1GB/s,processes=4 (here:\n"
         "                     so many nodes share a host); weft-bench --simulate --help lists what there is\n");
 }
@@ -97,6 +99,9 @@ static int parse_option(int letter, const char *value, rules_question *asked) {
     case NONCOMMUTATIVE:
         asked->key.commutative = false;
         return 0;
+    case REPRODUCIBLE:
+        asked->key.bracketed = true;
+        return 0;
     case MACHINE:
         asked->machine_text = value;
         return 0;
@@ -132,6 +137,8 @@ static int parse(int argc, char **argv, rules_question *asked) {
         return wrong("unexpected argument '%s'", argv[optind]);
     if (!asked->key.commutative && !inter_is(asked->key.collective, INTER_REDUCTIONS))
         return wrong("--noncommutative is for reductions");
+    if (asked->key.bracketed && !inter_is(asked->key.collective, INTER_REDUCTIONS))
+        return wrong("--reproducible is for reductions");
     if (asked->key.collective == INTER_BARRIER)
         asked->bytes = 0;
     if (asked->bytes > (size_t)PTRDIFF_MAX / (size_t)asked->key.nodes / (size_t)asked->key.threads)
@@ -145,7 +152,8 @@ static void print_question(const rules_question *asked) {
     printf("%s of %zu bytes a rank, %d node%s of %d thread%s", inter_collective_name(key->collective), asked->bytes,
            key->nodes, key->nodes == 1 ? "" : "s", key->threads, key->threads == 1 ? "" : "s");
     if (inter_is(key->collective, INTER_REDUCTIONS))
-        printf(", an operation that %s", key->commutative ? "commutes" : "keeps the order of the ranks");
+        printf(", an operation that %s%s", key->commutative ? "commutes" : "keeps the order of the ranks",
+               key->bracketed ? ", in the fixed bracketing" : "");
     printf("\n%s\n", inter_is(key->collective, UNKNOWN_BYTES)
                          ? "(bytes: not known to all ranks, so no rule asks for them)\n"
                          : "");
@@ -165,9 +173,11 @@ static const char *reason(const hier_rule *rule, enum hier_miss miss, const hier
         snprintf(text, 96, "no: %zu bytes, at most %zu", key->bytes, rule->max_bytes);
         return text;
     case HIER_MISS_ORDER:
+        return "no: loses the order of the ranks";
+    case HIER_MISS_BRACKETS:
         break;
     }
-    return "no: loses the order of the ranks";
+    return "no: has brackets of its own";
 }
 
 static void print_rules(const hier_selector *selector, const hier_key *key) {
@@ -186,12 +196,17 @@ static void print_override(const hier_selector *selector, const hier_key *key) {
     const hier_override *fixed = &selector->overrides[key->collective];
     if (!fixed->has_process && !fixed->has_thread)
         printf("WEFT_ALGORITHM says nothing of %s\n", inter_collective_name(key->collective));
+    const char *brackets = " gives way: it has brackets of its own";
     if (fixed->has_process)
         printf("WEFT_ALGORITHM: %s%s\n", fixed->process.name,
-               hier_process_override_serves(fixed, *key) ? "" : " gives way: it loses the order of the ranks");
+               hier_process_override_serves(fixed, *key)     ? ""
+               : key->bracketed && !fixed->process.bracketed ? brackets
+                                                             : " gives way: it loses the order of the ranks");
     if (fixed->has_thread)
         printf("WEFT_ALGORITHM: /%s%s\n", hier_thread_algorithm_name(fixed->thread),
-               hier_thread_override_serves(fixed, *key) ? "" : " gives way: more bytes than a cell has room for");
+               hier_thread_override_serves(fixed, *key)         ? ""
+               : key->bracketed && fixed->thread != HIER_INLINE ? brackets
+                                                                : " gives way: more bytes than a cell has room for");
 }
 
 static hier_choice print_choice(const hier_selector *selector, const hier_key *key) {

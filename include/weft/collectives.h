@@ -16,9 +16,15 @@
  *   leaves the request for the next start. Ranks prepare them in the same order, and start them in any. Starting again takes
  *   no memory.
  * - On a thread communicator as many of a team's nonblocking operations move on at once as the team has slots (WEFT_SLOTS);
- *   those started later wait for their turn, which no call waits for. A persistent one has a slot of its own. Where the
- *   ranks of a split communicator are not in the order of their processes, scan, exscan, reduce_scatter(_block) and reductions by
- *   operations that do not commute have the blocking form only; the others return WEFT_ERR_UNSUPPORTED.
+ *   those started later wait for their turn, which no call waits for. A persistent one has a slot of its own.
+ * - Reductions combine in an order of their own choice, the same everywhere in one call, and sums of floating-point numbers round
+ *   accordingly. With weft_options.reproducible or WEFT_REPRODUCIBLE=1 the bits of a result depend on nothing but the operands and
+ *   their ranks, when the operation is WEFT_SUM or WEFT_PROD on floating-point or complex numbers, or the user's (which then must
+ *   treat each element alike, whatever their number): the sum S(a, n) of the operands of ranks a … a+n-1 is the operand when n = 1,
+ *   else S(a, h) op S(a+h, n-h), where h is the largest power of two below n. So ((0 1) (2 3)) (4 5) for six ranks. Reduce, allreduce and
+ *   reduce_scatter(_block) give S(0, p), scan at rank r S(0, r+1), exscan S(0, r). Other operations have one result in any order (but for
+ *   the sign of a zero, and which NaN, of WEFT_MAX and WEFT_MIN), and are as fast as without. It is for up to some dozens of
+ *   processes: each sends to each.
  * - What a rank wrote to its send buffer before the call is what the others receive, without further synchronisation.
  * - Counts are in elements of the type, displacements in extents of the type; `p` is the size of the communicator.
  *   A count of 0 is allowed, and then the buffer may be NULL. Buffers may be larger than 4 GiB, counts larger than 2^31.

@@ -65,6 +65,13 @@ typedef struct weft_options {
     int hang_timeout;
     const char
         *hang_report; /**< WEFT_HANG_REPORT: the file's name, "." and the process follow; NULL: "weft-hang". As above */
+    /**
+     * WEFT_REPRODUCIBLE: 1: reduce, allreduce, reduce_scatter, reduce_scatter_block, scan and exscan of floating-point numbers give the
+     * same bits however the same ranks are split into processes and threads, by any algorithm, in every run; in a fixed
+     * bracketing, see weft/collectives.h. 0: as fast as possible. The same in all processes: where they differ such a
+     * reduction is WEFT_ERR_MISMATCH.
+     */
+    int reproducible;
 } weft_options;
 
 /**

@@ -74,6 +74,8 @@ static const variable variables[CORE_VARIABLES] = {
     [CORE_VARIABLE_ALGORITHM] = {"WEFT_ALGORITHM", "", FIELD(algorithm), OPTION(algorithm),
                                  .text_bytes = CORE_ALGORITHM_BYTES,
                                  .meaning = "algorithms forced, as in allreduce=nbBDE/slices"},
+    [CORE_VARIABLE_REPRODUCIBLE] = {"WEFT_REPRODUCIBLE", "0", FIELD(reproducible), OPTION(reproducible), .low = 0,
+                                    .high = 1, .meaning = "1: floating-point sums have the same bits for any split"},
     [CORE_VARIABLE_COUNTERS] = {"WEFT_COUNTERS", "", FIELD(counters), NO_OPTION, .text_bytes = CORE_PATH_BYTES,
                                 .meaning = "directory that each process writes its counters to, at the end"},
     [CORE_VARIABLE_TRACE] = {"WEFT_TRACE", "", FIELD(trace), NO_OPTION, .text_bytes = CORE_PATH_BYTES,

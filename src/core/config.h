@@ -30,6 +30,7 @@ enum core_variable {
     CORE_VARIABLE_HANG_TIMEOUT,
     CORE_VARIABLE_HANG_REPORT,
     CORE_VARIABLE_ALGORITHM,
+    CORE_VARIABLE_REPRODUCIBLE,
     CORE_VARIABLE_COUNTERS,
     CORE_VARIABLE_TRACE,
     CORE_VARIABLES
@@ -50,8 +51,9 @@ typedef struct core_config {
     int hang_timeout;     /* WEFT_HANG_TIMEOUT: a wait that lasts longer is reported, seconds; 0: none is */
     char hang_report[CORE_PATH_BYTES];    /* WEFT_HANG_REPORT: the file, without weftrun; "." and the process follow */
     char algorithm[CORE_ALGORITHM_BYTES]; /* WEFT_ALGORITHM: "" or e.g. "allreduce=nbBDE/slices,bcast=MST/flags" */
-    char counters[CORE_PATH_BYTES];       /* WEFT_COUNTERS: the directory for this process's counters; "": none */
-    char trace[CORE_PATH_BYTES];          /* WEFT_TRACE: the directory for its trace; "": none */
+    int reproducible; /* WEFT_REPRODUCIBLE: sums of floating-point numbers in a fixed bracketing over the ranks */
+    char counters[CORE_PATH_BYTES];          /* WEFT_COUNTERS: the directory for this process's counters; "": none */
+    char trace[CORE_PATH_BYTES];             /* WEFT_TRACE: the directory for its trace; "": none */
     enum core_origin origin[CORE_VARIABLES]; /* where each value came from */
 } core_config;
 

@@ -46,6 +46,12 @@ static inline bool core_op_valid(const weft_op *op) {
 bool core_op_defined(const weft_op *op, const weft_datatype *type);
 
 /**
+ * May the bits of a result depend on which operands are combined first? Not of integers, nor of maxima and minima; a user's operation
+ * is taken to be one of floating-point numbers.
+ */
+bool core_op_depends_on_brackets(const weft_op *op, const weft_datatype *type);
+
+/**
  * out[i] = left[i] op right[i]. `out` may be `left` or `right` itself, but not overlap them otherwise. The buffers need the
  * alignment of the C type only. The pair must be defined (core_op_defined). Any thread. Returns WEFT_SUCCESS, or
  * WEFT_ERR_NOMEM without memory for one element, which only a user's operation on one of more than 4 KiB needs.

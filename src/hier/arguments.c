@@ -269,13 +269,14 @@ static int check_reduce_scatter(const weft_comm *comm, hier_arguments *a) {
 
 /* Ranks may use different types for the same bytes, except in reductions. */
 static void sign(hier_arguments *a) {
-    uint64_t op = 0, type = 0;
+    uint64_t op = 0, type = 0, bracketed = a->bracketed;
     if (a->op) { /* one that does not commute is done by other algorithms */
         op = ((uint64_t)a->op->kind + 1) * 2 + a->op->commutative;
         type = (uint64_t)a->recv_type->kind + 1;
         a->element = a->recv_type->kind == CORE_KIND_DERIVED ? NULL : a->recv_type->name;
     }
-    uint64_t what = (uint64_t)(uint32_t)a->root << 32 | op << 16 | type << 8 | ((uint64_t)a->collective + 1);
+    uint64_t what =
+        (uint64_t)(uint32_t)a->root << 32 | bracketed << 31 | op << 16 | type << 8 | ((uint64_t)a->collective + 1);
     a->signature = (a->bytes + 1) * 0x9e3779b97f4a7c15u ^ what * 0xd6e8feb86659fd93u;
 }
 
@@ -323,7 +324,10 @@ int hier_check_arguments(const weft_comm *comm, hier_arguments *arguments) {
         return core_error(WEFT_ERR_RANK, "rank %d: %s: root is %d, expected 0 … %d", comm->rank, arguments->call,
                           arguments->root, comm->size - 1);
     int code = check_rest(comm, arguments, here);
-    if (!code)
-        sign(arguments);
-    return code;
+    if (code)
+        return code;
+    if (arguments->op && comm->world->config.reproducible)
+        arguments->bracketed = core_op_depends_on_brackets(arguments->op, arguments->recv_type);
+    sign(arguments);
+    return WEFT_SUCCESS;
 }

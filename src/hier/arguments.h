@@ -26,6 +26,7 @@ typedef struct hier_arguments {
     const ptrdiff_t *send_displs, *recv_displs;
     const weft_datatype *const *send_types, *const *recv_types;
     bool in_place;
+    bool bracketed; /* operands meet in the fixed bracketing of core/bracket.h */
     /* Of a type that was checked the data are not one run, or it is a derived one that an operation is given, and so in use
      * to the end: staging.h */
     bool strided;
@@ -48,6 +49,7 @@ __attribute__((always_inline)) static inline hier_arguments hier_arguments_of(en
     arguments.op = NULL;
     arguments.root = 0;
     arguments.in_place = false;
+    arguments.bracketed = false;
     arguments.strided = false;
     arguments.staging = NULL;
     arguments.bytes = 0;
@@ -64,13 +66,18 @@ static inline hier_key hier_key_of(const hier_arguments *arguments, const hier_l
                       .nodes = layout->nodes,
                       .threads = layout->threads,
                       .bytes = arguments->bytes * blocks,
-                      .commutative = !arguments->op || arguments->op->commutative};
+                      .commutative = !arguments->op || arguments->op->commutative,
+                      .bracketed = arguments->bracketed};
 }
 
 /** The same for a collective of which nothing more is known. */
 static inline hier_key hier_key_without_bytes(enum inter_collective collective, const hier_layout *layout) {
-    return (hier_key){
-        .collective = collective, .nodes = layout->nodes, .threads = layout->threads, .bytes = 0, .commutative = true};
+    return (hier_key){.collective = collective,
+                      .nodes = layout->nodes,
+                      .threads = layout->threads,
+                      .bytes = 0,
+                      .commutative = true,
+                      .bracketed = false};
 }
 
 /** Checks the communicator and the calling thread. */

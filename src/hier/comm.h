@@ -7,6 +7,7 @@
 
 #include <core/pool.h>
 #include <hier/activity.h>
+#include <hier/leaves.h>
 #include <hier/world.h>
 #include <intra/mailbox.h>
 #include <intra/meeting.h>
@@ -53,6 +54,7 @@ struct weft_team {
     hier_layout layout;
     intra_team *intra;
     intra_tree tree;
+    inter_leaves *leaves; /* of several nodes, when something is combined in the fixed bracketing; else NULL */
     hier_slot *slots;
     intra_mailbox *mailboxes; /* by thread */
     _Atomic bool *taken;      /* by thread: its number is in use */

@@ -135,11 +135,7 @@ void hier_parts_free(weft_comm *comm) {
 
 /* Of ranks that have places. */
 static int prepare_in_order(const weft_comm *comm, hier_part *part) {
-    void *mapped[2] = {NULL, NULL};
-    if (!hier_order_is_one(&part->arguments))
-        return core_error(WEFT_ERR_UNSUPPORTED,
-                          "rank %d: %s: ranks that are not in the order of their nodes have the blocking form only",
-                          comm->rank, part->arguments.call);
+    void *mapped[2];
     int code = hier_order_map(comm, &part->arguments, mapped);
     if (code)
         return code;

@@ -14,6 +14,9 @@
  * HIER_STRUCTURE: one node, where the process level does nothing; or collectives whose counts only some ranks know, so that
  * no row may ask for bytes, nor name an algorithm that must know all counts.
  *
+ * The last rows of reductions are for operands that must meet in the fixed bracketing. There is nothing to choose but between
+ * whole vectors and slices: the limit is where a second message costs as much as the bytes that it spares.
+ *
  * The thread level's limits are measured: what fits a cell goes inline, on one node sums up to 256 bytes.
  */
 #include <hier/select.h>
@@ -128,6 +131,9 @@ const hier_rule hier_rules[] = {
     {INTER_REDUCE,               ANY, ANY, MIB(4),   "RAB",                    KIB(256), HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE,               192, ANY, ALL,      "CHAIN",                  KIB(16),  HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE,               ANY, ANY, ALL,      "RAB",                    KIB(256), HIER_SLICES, HIER_MODEL},
+    {INTER_REDUCE,                ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_REDUCE,                ANY, ANY, KIB(8),   "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
+    {INTER_REDUCE,                ANY, ANY, ALL,      "SFOLD",                  0,        HIER_SLICES, HIER_STRUCTURE},
 
     {INTER_ALLREDUCE,              1, ANY, 256,      "nbBDE",                  0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_ALLREDUCE,              1, ANY, ALL,      "nbBDE",                  0,        HIER_SLICES, HIER_STRUCTURE},
@@ -149,6 +155,11 @@ const hier_rule hier_rules[] = {
     {INTER_ALLREDUCE,            ANY, ANY, MIB(1),   "RAB",                    KIB(256), HIER_SLICES, HIER_MODEL},
     {INTER_ALLREDUCE,             96, ANY, ALL,      "BKT",                    MIB(1),   HIER_SLICES, HIER_MODEL},
     {INTER_ALLREDUCE,            ANY, ANY, ALL,      "RAB",                    KIB(256), HIER_SLICES, HIER_MODEL},
+    {INTER_ALLREDUCE,               1, ANY, 256,      "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_ALLREDUCE,               1, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
+    {INTER_ALLREDUCE,             ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_ALLREDUCE,             ANY, ANY, KIB(8),   "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
+    {INTER_ALLREDUCE,             ANY, ANY, ALL,      "SFOLD",                  0,        HIER_SLICES, HIER_STRUCTURE},
 
     {INTER_REDUCE_SCATTER,       ANY, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_MODEL},
     {INTER_REDUCE_SCATTER,       ANY, ANY, INLINE,   "MSTReduce+MSTScatterv",  0,        HIER_INLINE, HIER_MODEL},
@@ -166,6 +177,8 @@ const hier_rule hier_rules[] = {
     {INTER_REDUCE_SCATTER,       ANY, ANY, MIB(4),   "nbBDE",                  0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER,       ANY, ANY, ALL,      "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER,       ANY, ANY, ALL,      "MSTReduce+MSTScatterv",  0,        HIER_SLICES, HIER_MODEL},
+    {INTER_REDUCE_SCATTER,        ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_REDUCE_SCATTER,        ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
 
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_MODEL},
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, INLINE,   "MSTReduce+MSTScatterv",  0,        HIER_INLINE, HIER_MODEL},
@@ -183,6 +196,8 @@ const hier_rule hier_rules[] = {
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, MIB(4),   "nbBDE",                  0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, ALL,      "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, ALL,      "MSTReduce+MSTScatterv",  0,        HIER_SLICES, HIER_MODEL},
+    {INTER_REDUCE_SCATTER_BLOCK,  ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_REDUCE_SCATTER_BLOCK,  ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
 
     {INTER_SCAN,                   4, ANY, INLINE,   "BDE",                    0,        HIER_INLINE, HIER_HOST},
     {INTER_SCAN,                  24, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
@@ -201,6 +216,8 @@ const hier_rule hier_rules[] = {
     {INTER_SCAN,                 256, ANY, ALL,      "linear",                 KIB(16),  HIER_SLICES, HIER_MODEL},
     {INTER_SCAN,                 ANY, ANY, MIB(2),   "BDE",                    KIB(64),  HIER_SLICES, HIER_MODEL},
     {INTER_SCAN,                 ANY, ANY, ALL,      "linear",                 KIB(16),  HIER_SLICES, HIER_MODEL},
+    {INTER_SCAN,                  ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_SCAN,                  ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
 
     {INTER_EXSCAN,                 4, ANY, INLINE,   "BDE",                    0,        HIER_INLINE, HIER_HOST},
     {INTER_EXSCAN,                24, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
@@ -219,6 +236,8 @@ const hier_rule hier_rules[] = {
     {INTER_EXSCAN,               256, ANY, ALL,      "linear",                 KIB(16),  HIER_SLICES, HIER_MODEL},
     {INTER_EXSCAN,               ANY, ANY, MIB(2),   "BDE",                    KIB(64),  HIER_SLICES, HIER_MODEL},
     {INTER_EXSCAN,               ANY, ANY, ALL,      "linear",                 KIB(16),  HIER_SLICES, HIER_MODEL},
+    {INTER_EXSCAN,                ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_EXSCAN,                ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
 };
 // clang-format on
 const size_t hier_rules_count = sizeof(hier_rules) / sizeof(hier_rules[0]);

@@ -35,11 +35,14 @@ static const unsigned thread_algorithms[INTER_COLLECTIVES] = {
 };
 
 bool hier_process_override_serves(const hier_override *fixed, hier_key key) {
-    return fixed->has_process && (key.commutative || !fixed->process.commutes);
+    return fixed->has_process && (key.commutative || !fixed->process.commutes) &&
+           (!key.bracketed || fixed->process.bracketed);
 }
 
 bool hier_thread_override_serves(const hier_override *fixed, hier_key key) {
-    return fixed->has_thread && (fixed->thread != HIER_INLINE || key.bytes <= INTRA_INLINE_BYTES);
+    bool brackets = fixed->thread == HIER_INLINE || fixed->thread == HIER_SLICES;
+    return fixed->has_thread && (!key.bracketed || brackets) &&
+           (fixed->thread != HIER_INLINE || key.bytes <= INTRA_INLINE_BYTES);
 }
 
 hier_choice hier_select_fixed(const hier_selector *selector, hier_key key, hier_choice choice) {
@@ -141,6 +144,8 @@ static int take_table(hier_selector *selector, const hier_rule *table, size_t co
             return core_error(WEFT_ERR_CONFIG, "rule %zu names an algorithm %s of %s that does not exist", i,
                               table[i].process, inter_collective_name(table[i].collective));
         selector->rules[table[i].collective] = &table[i];
+        if (selector->process[i].bracketed)
+            selector->bracketed[table[i].collective] = &table[i];
     }
     return WEFT_SUCCESS;
 }

@@ -31,6 +31,7 @@ typedef struct hier_key {
     int threads;  /* of the node that has most */
     size_t bytes; /* what one rank contributes in all, blocks for others together; 0 where only some ranks know it */
     bool commutative;
+    bool bracketed; /* operands must meet in the fixed bracketing (core/bracket.h) */
 } hier_key;
 
 /** Where a rule's limits and its process-level algorithm come from. */
@@ -42,7 +43,8 @@ enum hier_origin {
 
 /**
  * A row of the table: serves what no row of its collective before it serves. One whose algorithm takes operands in another
- * order than that of the ranks serves only operations that commute.
+ * order than that of the ranks serves only operations that commute. Behind the row that fits everything else stand those of the
+ * fixed bracketing, for which no other rows serve.
  */
 typedef struct hier_rule {
     enum inter_collective collective;
@@ -54,13 +56,15 @@ typedef struct hier_rule {
     enum hier_origin origin;
 } hier_rule;
 
-#define HIER_MAX_RULES 192
+#define HIER_MAX_RULES 224
 
 typedef struct hier_selector {
     const hier_rule *table;
     size_t count;
-    const hier_rule *rules[INTER_COLLECTIVES]; /* the first of each collective; its last fits everything */
-    inter_algorithm process[HIER_MAX_RULES];   /* of each row, looked up by its name */
+    const hier_rule *rules[INTER_COLLECTIVES]; /* the first of each collective … */
+    const hier_rule
+        *bracketed[INTER_COLLECTIVES];       /* … of a reduction, in the fixed bracketing; its last fits everything */
+    inter_algorithm process[HIER_MAX_RULES]; /* of each row, looked up by its name */
     bool overridden;
     hier_override overrides[INTER_COLLECTIVES];
 } hier_selector;
@@ -70,7 +74,7 @@ extern const hier_rule hier_rules[];
 extern const size_t hier_rules_count;
 
 /** Why a row does not serve: the first reason in this order. */
-enum hier_miss { HIER_FITS, HIER_MISS_NODES, HIER_MISS_THREADS, HIER_MISS_BYTES, HIER_MISS_ORDER };
+enum hier_miss { HIER_FITS, HIER_MISS_NODES, HIER_MISS_THREADS, HIER_MISS_BYTES, HIER_MISS_ORDER, HIER_MISS_BRACKETS };
 
 /**
  * `text` is "collective=PROCESS/thread,…"; either side of the slash may be left out ("allreduce=/inline",
@@ -82,8 +86,8 @@ int hier_selector_init(hier_selector *selector, const char *text);
 hier_choice hier_select_fixed(const hier_selector *selector, hier_key key, hier_choice choice);
 
 /*
- * A fixed algorithm that cannot serve (inline for more than fits, one that loses rank order for an operation that needs it)
- * gives way to the rules.
+ * A fixed algorithm that cannot serve (inline for more than fits, one that loses rank order or the bracketing for an operation that
+ * needs it) gives way to the rules.
  */
 bool hier_process_override_serves(const hier_override *fixed, hier_key key);
 bool hier_thread_override_serves(const hier_override *fixed, hier_key key);
@@ -101,12 +105,14 @@ static inline enum hier_miss hier_rule_misses(const hier_selector *selector, con
         return HIER_MISS_BYTES;
     if (!key.commutative && hier_rule_algorithm(selector, rule)->commutes)
         return HIER_MISS_ORDER;
+    if (key.bracketed && !hier_rule_algorithm(selector, rule)->bracketed)
+        return HIER_MISS_BRACKETS;
     return HIER_FITS;
 }
 
 /** The first rule that fits. */
 static inline const hier_rule *hier_select_rule(const hier_selector *selector, hier_key key) {
-    const hier_rule *rule = selector->rules[key.collective];
+    const hier_rule *rule = (key.bracketed ? selector->bracketed : selector->rules)[key.collective];
     while (hier_rule_misses(selector, rule, key) != HIER_FITS)
         rule++;
     return rule;

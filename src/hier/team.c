@@ -67,6 +67,7 @@ void hier_team_give(weft_team *team) {
     intra_team_free(team->intra);
     free(team->slots);
     free((void *)team->taken);
+    free(team->leaves);
     hier_layout_free(&team->layout);
     core_pool_give(&teams, team, HIER_TEAM_MAGIC);
     if (whole) /* else messages may still come for it */
@@ -143,7 +144,10 @@ int hier_team_make_threads(weft_team *team, core_waiting waiting) {
     int code = make_mailboxes(team, threads, waiting);
     if (code)
         return code;
-    if (!team->slots || !team->taken || (between && !team->ledger))
+    bool brackets = between && (config->reproducible || team->layout.places);
+    if (brackets)
+        team->leaves = hier_leaves_make(&team->layout, team->node);
+    if (!team->slots || !team->taken || (between && !team->ledger) || (brackets && !team->leaves))
         return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a team of %d threads",
                           team->world->process_comm->rank, threads);
     return intra_team_create(threads, config->slots, waiting, &team->intra);

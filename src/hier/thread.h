@@ -12,7 +12,7 @@
 
 hier_collective hier_thread_barrier, hier_thread_bcast, hier_thread_reduce, hier_thread_allreduce, hier_thread_gather,
     hier_thread_gatherv, hier_thread_scatter, hier_thread_scatterv, hier_thread_allgather, hier_thread_allgatherv,
-    hier_thread_alltoall, hier_thread_alltoallv, hier_thread_scan, hier_thread_reduce_scatter;
+    hier_thread_alltoall, hier_thread_alltoallv, hier_thread_scan, hier_thread_reduce_scatter, hier_thread_fold;
 
 /** Runs a part to its end: a blocking collective of a thread communicator whose ranks are their places. */
 int hier_thread_run(weft_comm *comm, const hier_arguments *arguments);
@@ -28,6 +28,8 @@ static inline hier_collective *hier_thread_collective(const hier_arguments *argu
     const unsigned counted = INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV) | INTER_BIT(INTER_ALLGATHERV) |
                              INTER_BIT(INTER_ALLTOALLV) | INTER_BIT(INTER_ALLTOALLW);
     bool empty = !arguments->bytes && !inter_is(arguments->collective, counted);
+    if (arguments->bracketed && !empty)
+        return hier_thread_fold;
     return hier_thread_collectives[empty ? INTER_BARRIER : arguments->collective];
 }
 

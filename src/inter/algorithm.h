@@ -64,6 +64,8 @@ typedef struct inter_algorithm inter_algorithm;
  * of allgatherv.
  * Alltoall(v, w): block j of the send buffer begins at send_offsets[j] and has send_counts[j] elements, likewise for
  * receive; NULL counts: `count` elements each, packed.
+ * Reductions in the fixed bracketing, of several ranks a process: INTER_SEND has the process's own `leaves` (leaves.h), one each
+ * `stride` elements; NULL: the operand of its only rank.
  */
 typedef struct inter_view {
     enum inter_collective collective;
@@ -78,6 +80,8 @@ typedef struct inter_view {
     const size_t *offsets, *displs;
     const size_t *send_counts, *recv_counts;
     const size_t *send_offsets, *recv_offsets;
+    const struct inter_leaves *leaves;
+    size_t stride;
 } inter_view;
 
 /** How a rank's messages that do not depend on each other are issued: the prefix of a name. */
@@ -100,6 +104,7 @@ struct inter_algorithm {
     bool commutes;      /* takes operands in another order than that of the ranks: not for every operation */
     bool single_blocks; /* moves the blocks of a whole one by one, so they may lie anywhere */
     bool needs_counts;  /* of gatherv, scatterv: every rank must know all blocks, not only its own */
+    bool bracketed;     /* combines operands in the fixed bracketing of core/bracket.h, and takes leaves */
     bool symmetric;     /* every rank r does the same with r + d or r xor d, for the same d (for any, for 2^k ranks) */
     size_t segment_bytes;            /* vectors are cut into strands of so many; 0: they are not */
     const inter_algorithm *parts[2]; /* of a composed algorithm */

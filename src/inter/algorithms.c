@@ -69,6 +69,10 @@ static const inter_algorithm table[] = {
     {INTER_SCANS, "BDE", inter_scan_bde, .issue = INTER_NB1},
     {INTER_SCANS, "nbFT", inter_scan_ft, .issue = INTER_NB1},
     {INTER_SCANS, "linear", inter_scan_linear, .issue = INTER_B},
+
+    {INTER_REDUCTIONS, "FOLD", inter_reduction_fold, .issue = INTER_NB1, .bracketed = true},
+    {INTER_BIT(INTER_REDUCE) | INTER_BIT(INTER_ALLREDUCE), "SFOLD", inter_reduction_sfold, .issue = INTER_NB1,
+     .bracketed = true},
 };
 #define ROWS (sizeof(table) / sizeof(table[0]))
 

@@ -20,5 +20,6 @@ inter_builder inter_allreduce_bde, inter_allreduce_ft, inter_allreduce_bt, inter
     inter_allreduce_bkt, inter_allreduce_composed;
 inter_builder inter_reduce_scatter_bde, inter_reduce_scatter_bkt, inter_reduce_scatter_composed;
 inter_builder inter_scan_bde, inter_scan_ft, inter_scan_linear;
+inter_builder inter_reduction_fold, inter_reduction_sfold;
 
 #endif

@@ -191,9 +191,11 @@ TEST_F(Config, OptionsWinOverDefaults) {
     options.wait_policy = WEFT_WAIT_BLOCK;
     options.algorithm = "bcast=MST/flags";
     options.hang_timeout = 60;
+    options.reproducible = 1;
     options.hang_report = "/tmp/where";
     ASSERT_EQ(load(&options), WEFT_SUCCESS);
     EXPECT_EQ(config.hang_timeout, 60);
+    EXPECT_EQ(config.reproducible, 1);
     EXPECT_STREQ(config.hang_report, "/tmp/where");
     EXPECT_EQ(config.thread_level, WEFT_THREAD_FUNNELED);
     EXPECT_EQ(config.wait_policy, WEFT_WAIT_BLOCK);
@@ -233,6 +235,12 @@ TEST_F(Config, OptionsOutOfRange) {
     options.hang_timeout = -1;
     EXPECT_EQ(load(&options), WEFT_ERR_ARG);
     EXPECT_TRUE(error_has("WEFT_HANG_TIMEOUT is -1; expected 0 to 1000000")) << weft_last_error();
+    options = {};
+    options.reproducible = 2;
+    EXPECT_EQ(load(&options), WEFT_ERR_ARG);
+    EXPECT_TRUE(error_has("WEFT_REPRODUCIBLE is 2; expected 0 to 1")) << weft_last_error();
+    for (const char *value : {"2", "yes", ""})
+        EXPECT_EQ(load_with("WEFT_REPRODUCIBLE", value), WEFT_ERR_CONFIG) << value;
 
     options = {};
     options.wait_policy = static_cast<weft_wait_policy>(5);

@@ -34,6 +34,7 @@ struct JobShape {
     std::string algorithm = "";
     int slots = 16;
     uint64_t seed = 0;
+    bool reproducible = false;
     std::string trace = "";                             // WEFT_TRACE
     int eager_limit = 4096, unexpected_limit = 1 << 20; // bytes
 
@@ -89,6 +90,7 @@ class SimWorlds {
             config.thread_level = shape_.level;
             config.wait_policy = shape_.policy;
             config.slots = shape_.slots;
+            config.reproducible = shape_.reproducible;
             config.eager_limit = shape_.eager_limit;
             config.unexpected_limit = shape_.unexpected_limit;
             ASSERT_LT(shape_.algorithm.size(), sizeof(config.algorithm));

@@ -87,7 +87,7 @@ TEST_P(Rules, AreAsGoodAsTheModelSays) {
                 inter_view view = bench_process_view(&machine, kind_, &rounded);
                 for (bool commutative : {true, false})
                     if (commutative || inter_is(kind_, INTER_REDUCTIONS))
-                        compare(machine, {kind_, nodes, count, rounded, commutative}, view);
+                        compare(machine, {kind_, nodes, count, rounded, commutative, false}, view);
             }
     EXPECT_GT(compared_, 50);
 }

@@ -26,7 +26,7 @@ class Selector : public ::testing::Test {
     }
     static hier_key key_of(inter_collective collective, int nodes, size_t bytes, bool commutative = true,
                            int threads = 1) {
-        return {collective, nodes, threads, bytes, commutative};
+        return {collective, nodes, threads, bytes, commutative, false};
     }
     std::string choice(inter_collective collective, int nodes, size_t bytes, bool commutative = true) {
         hier_choice made = hier_select(&selector, key_of(collective, nodes, bytes, commutative));
@@ -49,9 +49,12 @@ TEST_F(Selector, HasAChoiceForEverything) {
     for (int kind = 0; kind < INTER_COLLECTIVES; kind++)
         for (int nodes : {1, 2, 4, 5, 1000, INT_MAX})
             for (size_t bytes : {size_t(0), size_t(1), inline_bytes, inline_bytes + 1, SIZE_MAX})
-                for (bool commutative : {false, true}) {
-                    hier_choice made =
-                        hier_select(&selector, key_of(inter_collective(kind), nodes, bytes, commutative, INT_MAX));
+                for (int how = 0; how < (inter_is(inter_collective(kind), INTER_REDUCTIONS) ? 4 : 2); how++) {
+                    bool commutative = how & 1, bracketed = how & 2;
+                    hier_key key = key_of(inter_collective(kind), nodes, bytes, commutative, INT_MAX);
+                    key.bracketed = bracketed;
+                    hier_choice made = hier_select(&selector, key);
+                    EXPECT_TRUE(!bracketed || made.process->bracketed);
                     ASSERT_NE(made.process, nullptr);
                     EXPECT_TRUE(inter_is(inter_collective(kind), made.process->collectives));
                     EXPECT_TRUE(served(inter_collective(kind), made.thread));
@@ -105,12 +108,14 @@ TEST_F(Selector, TheFirstRowThatFitsWins) {
                               random() % 8 ? size_t(1) << random() % 26 : 0, random() % 4, 1 << random() % 8);
         key.nodes += int(random() % size_t(key.nodes)) - (key.nodes > 1);
         key.bytes += random() % 3 - (key.bytes > 0);
+        key.bracketed = inter_is(key.collective, INTER_REDUCTIONS) && random() % 4 == 0;
         const hier_rule *first = nullptr;
         for (const hier_rule *row = hier_rules + hier_rules_count; row-- != hier_rules;) {
             inter_algorithm algorithm;
             ASSERT_TRUE(inter_algorithm_find(row->collective, row->process, &algorithm));
             if (row->collective == key.collective && key.nodes <= row->max_nodes && key.threads <= row->max_threads &&
-                key.bytes <= row->max_bytes && (key.commutative || !algorithm.commutes))
+                key.bytes <= row->max_bytes && (key.commutative || !algorithm.commutes) &&
+                (!key.bracketed || algorithm.bracketed))
                 first = row;
         }
         ASSERT_EQ(hier_select_rule(&selector, key), first)
@@ -120,6 +125,21 @@ TEST_F(Selector, TheFirstRowThatFitsWins) {
     for (size_t i = 0; i < hier_rules_count; i++)
         EXPECT_TRUE(used.count(&hier_rules[i]))
             << "no key reaches row " << i << " of " << inter_collective_name(hier_rules[i].collective);
+}
+
+// Whatever is asked for, operands meet in the fixed bracketing.
+TEST_F(Selector, OverridesWithBracketsOfTheirOwnGiveWay) {
+    hier_key key = key_of(INTER_ALLREDUCE, 3, 65536);
+    key.bracketed = true;
+    for (const char *text : {"allreduce=RAB/tree", "allreduce=MSTReduce+MSTBcast/counter", "allreduce=/inline",
+                             "allreduce=FOLDReduce+MSTBcast"}) {
+        parse(text);
+        hier_choice made = hier_select(&selector, key);
+        EXPECT_STREQ(made.process->name, "SFOLD") << text;
+        EXPECT_EQ(made.thread, HIER_SLICES) << text;
+    }
+    parse("allreduce=FOLD:4K/slices");
+    EXPECT_STREQ(hier_select(&selector, key).process->name, "FOLD:4K");
 }
 
 TEST_F(Selector, ThreadsANodeCount) {

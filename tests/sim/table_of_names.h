@@ -24,10 +24,10 @@ inline const TableOfNames &table_of_names() {
             {{"allgather", "allgatherv"}, {"nbFT", "BT", "BTe", "nbBDE", "bBKT", "nbBKT", "BRUCK", "Gather+Bcast"}},
             {{"alltoall", "alltoallv", "alltoallw"}, {"bFT", "nbFT", "nb1FT", "nb2FT", "PAIR"}},
             {{"alltoall"}, {"BRUCK"}},
-            {{"reduce"}, {"bFT", "nbFT", "MST", "RAB", "CHAIN"}},
-            {{"allreduce"}, {"nbFT", "BT", "BTe", "bBDE", "nbBDE", "RAB", "BKT", "Reduce+Bcast"}},
-            {{"reduce_scatter", "reduce_scatter_block"}, {"bBDE", "nbBDE", "bBKT", "nbBKT", "Reduce+Scatterv"}},
-            {{"scan", "exscan"}, {"nbFT", "linear", "BDE"}},
+            {{"reduce"}, {"bFT", "nbFT", "MST", "RAB", "CHAIN", "FOLD", "SFOLD"}},
+            {{"allreduce"}, {"nbFT", "BT", "BTe", "bBDE", "nbBDE", "RAB", "BKT", "Reduce+Bcast", "FOLD", "SFOLD"}},
+            {{"reduce_scatter", "reduce_scatter_block"}, {"bBDE", "nbBDE", "bBKT", "nbBKT", "Reduce+Scatterv", "FOLD"}},
+            {{"scan", "exscan"}, {"nbFT", "linear", "BDE", "FOLD"}},
         };
         TableOfNames made;
         for (const auto &row : rows)

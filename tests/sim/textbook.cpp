@@ -169,6 +169,13 @@ const Row rows[] = {
     /* Step k: all but the first 2^k ranks receive. */
     {INTER_SCANS, "BDE", F(p *log2_up(p) + 1 - (size_t(1) << log2_up(p))),
      E(n *(p *log2_up(p) + 1 - (size_t(1) << log2_up(p)))), S(log2_up(p))},
+
+    {INTER_BIT(INTER_REDUCE), "FOLD", F(p - 1), E(n *(p - 1)), S(p > 1)},
+    {INTER_BIT(INTER_REDUCE), "SFOLD", F(p *(p - 1) + p - 1), E(n *(p - 1) + n * (p - 1) / p), S(p > 1 ? 2 : 0)},
+    {INTER_BIT(INTER_ALLREDUCE), "FOLD", F(p *(p - 1)), E(n *p *(p - 1)), S(p > 1)},
+    {INTER_BIT(INTER_ALLREDUCE), "SFOLD", F(2 * p * (p - 1)), E(2 * n * (p - 1)), S(p > 1 ? 2 : 0)},
+    {INTER_REDUCE_SCATTERS, "FOLD", F(p *(p - 1)), E(n *p *(p - 1)), S(p > 1)},
+    {INTER_SCANS, "FOLD", F(p *(p - 1) / 2), E(n *p *(p - 1) / 2), S(p > 1)},
 };
 
 #undef F
@@ -180,7 +187,9 @@ const Row rows[] = {
 size_t unit_of(const inter_algorithm &algorithm, size_t p) {
     if (algorithm.parts[0])
         return std::lcm(unit_of(*algorithm.parts[0], p), unit_of(*algorithm.parts[1], p));
-    return strcmp(algorithm.name, "RAB") == 0 ? 2 * q(p) : strcmp(algorithm.name, "SAG") == 0 ? p : 1;
+    return strcmp(algorithm.name, "RAB") == 0                                           ? 2 * q(p)
+           : strcmp(algorithm.name, "SAG") == 0 || strcmp(algorithm.name, "SFOLD") == 0 ? p
+                                                                                        : 1;
 }
 
 // A composed algorithm costs what its parts cost, one after the other.

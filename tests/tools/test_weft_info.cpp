@@ -109,6 +109,24 @@ TEST(Why, ThreadsAndTheOrderOfOperands) {
     EXPECT_EQ(count(unknown.out, "no rule asks for them"), 1) << unknown.out;
 }
 
+TEST(Why, ReproducibleSums) {
+    setenv("WEFT_ALGORITHM", "allreduce=RAB/tree", 1);
+    Result result = run({"--why", "allreduce", "--reproducible", "--bytes", "64K", "--nodes", "2"});
+    unsetenv("WEFT_ALGORITHM");
+    ASSERT_EQ(result.status, 0) << result.err;
+    EXPECT_EQ(line_of(result.out, "allreduce 2 any 2M"),
+              "allreduce 2 any 2M nbBDE/slices host no: has brackets of its own");
+    EXPECT_EQ(count(result.out, "WEFT_ALGORITHM: RAB gives way: it has brackets of its own\n"
+                                "WEFT_ALGORITHM: /tree gives way: it has brackets of its own\n"
+                                "chosen: SFOLD/slices\n"),
+              1)
+        << result.out;
+    EXPECT_EQ(count(result.out, "us  has brackets of its own\n"), count(result.out, "us") - 2) << result.out;
+    Result wrong = run({"--why", "bcast", "--reproducible"});
+    EXPECT_EQ(wrong.status, 2);
+    EXPECT_EQ(count(wrong.err, "--reproducible is for reductions"), 1) << wrong.err;
+}
+
 TEST(Why, AnOverrideHasTheLastWord) {
     setenv("WEFT_ALGORITHM", "bcast=CHAIN:8K/inline,reduce_scatter=nbBKT", 1);
     Result chain = run({"--why", "bcast", "--bytes", "64K", "--nodes", "8"});
