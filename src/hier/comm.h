@@ -24,8 +24,14 @@ typedef struct hier_slot {
     intra_cell *release; /* published when it is done … */
     uint64_t value;      /* … with this value */
     const core_waiting *waiting;
-    uint64_t network_ns[2]; /* when the network part began and ended, as `error`; 0: not traced */
-    int error;              /* of the network part; written before the release, read after it */
+    size_t pieces;           /* of its vector; when there are several (pieces.h): */
+    size_t strands, told;    /* strands a piece; pieces that are said to have come … */
+    core_flag *arrived;      /* … here … */
+    uint64_t base;           /* … above this, as the steps in the threads' cells are */
+    const intra_cell *cells; /* these … */
+    int threads;             /* … so many */
+    uint64_t network_ns[2];  /* when the network part began and ended, as `error`; 0: not traced */
+    int error;               /* of the network part; written before the release, read after it */
 } hier_slot;
 
 /* With two of them a start mostly need not look whether all have completed the one before. */

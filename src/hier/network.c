@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
 #include <hier/drive.h>
+#include <hier/pieces.h>
 #include <hier/ring.h>
+#include <hier/thread.h>
 #include <hier/waits.h>
 #include <stddef.h>
 
 /* Under SERIALIZED the leader drives at every look, the others now and then, lest all fight for the funnel. */
 #define DRIVE_EVERY 16
+/* Who waits for a thread's pieces, with some on the wire, sleeps so long at most. */
+#define PIECES_NS   1000000L
 
 bool hier_not_there(hier_call *call) {
     return call->meeting.mismatch >= 0 && hier_mismatch(call, call->meeting.mismatch);
@@ -34,6 +38,8 @@ static void release(void *argument, int error) {
     hier_slot *slot = argument;
     slot->error = error;
     slot->network_ns[1] = slot->network_ns[0] ? core_now_ns() : 0;
+    if (slot->pieces > 1)
+        hier_pieces_end(slot);
     core_flag_publish(&slot->release->flag, slot->value, slot->waiting);
 }
 
@@ -68,7 +74,12 @@ static void start_network(hier_call *call, int error) {
     slot->value = intra_value(&call->meeting, HIER_RELEASED);
     slot->waiting = &call->meeting.team->waiting;
     slot->execution.finished = release;
+    slot->execution.gate = NULL;
+    slot->execution.arrived = NULL;
     slot->execution.argument = slot;
+    slot->pieces = call->pieces.number;
+    if (slot->pieces > 1)
+        hier_pieces_begin(call);
     int code = error ? error : call->start(call);
     if (code)
         release(slot, code);
@@ -212,6 +223,16 @@ void hier_end_badly(hier_call *call) {
     hier_retire(call->comm);
 }
 
+/* Sleeps until a thread has done its last piece: only then all may be admitted that waits for threads. */
+static enum core_idle sleep_on_pieces(const hier_call *call) {
+    for (int thread = 0; thread < hier_threads(call); thread++)
+        if (!intra_has_posted(&call->meeting, thread, HIER_READY)) {
+            core_flag_sleep(&call->meeting.cells[thread].flag, intra_value(&call->meeting, HIER_READY), PIECES_NS);
+            return CORE_IDLE_SLEPT;
+        }
+    return CORE_IDLE_MOVED; /* since the last look */
+}
+
 /* What a waiting thread does between looks: starts the network part when all is there, and drives all that are under way. */
 static enum core_idle drive(void *argument, bool tired) {
     hier_call *call = argument;
@@ -241,18 +262,31 @@ static enum core_idle drive(void *argument, bool tired) {
     if (tired) /* who sleeps looks seldom */
         hier_ledger_watch(world);
     /* Who started it sleeps on the network, or the leader, should that thread have left. */
-    bool sleeps = self == 0 || slot->driver == self;
-    if (tired && !moved && missing < 0 && sleeps && !slot->execution.done) {
+    bool sleeps = tired && !moved && missing < 0 && (self == 0 || slot->driver == self) && !slot->execution.done;
+    bool on_pieces = sleeps && inter_execution_is_gated(&slot->execution);
+    if (sleeps && !on_pieces) {
         hier_bed_clear(&bed);
         asleep = hier_arm(&world->channel, &bed);
         moved = !asleep; /* something came just now: look again, do not sleep on it */
     }
     hier_funnel_leave(world);
+    if (on_pieces)
+        return sleep_on_pieces(call);
     if (asleep) {
         hier_sleep(&bed);
         return CORE_IDLE_SLEPT;
     }
     return moved ? CORE_IDLE_MOVED : CORE_IDLE_NOTHING;
+}
+
+void hier_drive_once(hier_call *call) {
+    hier_world *world = call->comm->world;
+    if (!hier_may_drive(world) || !hier_funnel_try(world))
+        return;
+    if (call->slot->started < call->meeting.sequence && missing_thread(call) < 0)
+        check_and_start(call);
+    hier_progress(world);
+    hier_funnel_leave(world);
 }
 
 /* What a call that does not wait does at a look: whoever waits drives. */
@@ -298,6 +332,8 @@ enum core_idle hier_idle(void *argument, bool tired) {
 }
 
 void hier_network(hier_call *call, int need_thread, unsigned need_phase, hier_start_function *start) {
+    call->pieces.number = 1;
+    call->pieces.at = 0;
     if (hier_single_node(call))
         return;
     call->start = start;
@@ -370,5 +406,23 @@ bool hier_await_network(hier_call *call) {
     else if (call->slot->error && !call->error)
         call->error = core_error(call->slot->error, "rank %d: %s failed between the processes: %s", call->comm->rank,
                                  call->arguments->call, weft_strerror(call->slot->error));
+    return !call->error;
+}
+
+bool hier_await_piece(hier_call *call, size_t index) {
+    intra_meeting *meeting = &call->meeting;
+    core_flag *arrived = intra_counter(meeting, HIER_COUNTER_READY);
+    bool first = call->comm->thread == 0 && hier_is_funneled(call->comm->world);
+    bool alone =
+        first && !hier_is_leader(call->comm->world); /* it has the network part started, and then waits for its end */
+    if (alone || index + 1 == call->pieces.number)
+        return hier_await_network(call);
+    if (meeting->waits && first)
+        await_needed(call);
+    /* Acquire: pairs with tell_pieces() and hier_pieces_end(). */
+    if (!intra_await_flag(meeting, arrived, intra_count(meeting, 0) + index + 1, INTRA_ALL))
+        return hier_not_there(call);
+    if (core_flag_reached(arrived, hier_pieces_over(intra_count(meeting, 0))))
+        return hier_await_network(call); /* it tells what became of it */
     return !call->error;
 }

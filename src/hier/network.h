@@ -31,6 +31,14 @@ typedef struct hier_call hier_call;
  */
 typedef int hier_start_function(hier_call *call);
 
+/** How a vector is cut for threads and network to work at different pieces of it (pieces.h). */
+typedef struct hier_pieces {
+    size_t number;            /* 1: not at all */
+    size_t elements, strands; /* of each but the last */
+    size_t at;                /* the next one that this thread waits for */
+    bool gated;               /* they begin one by one */
+} hier_pieces;
+
 struct hier_call {
     intra_meeting meeting;
     weft_comm *comm;
@@ -55,6 +63,7 @@ struct hier_call {
     intra_scratch *scratch;
     const hier_ring *ring; /* of a persistent one, else NULL */
     void *memory[2];       /* freed when the call is over, or NULL */
+    hier_pieces pieces;    /* of its vector; set where there is a network part */
     hier_blocks blocks;    /* of those collectives that have them */
 };
 
@@ -118,6 +127,15 @@ void hier_let_wait(hier_call *call);
  * the call does not wait. True on a single node.
  */
 bool hier_await_network(hier_call *call);
+
+/**
+ * Drives or waits until the pieces 0 … index of the vector have come. False as hier_await_network; of the last one it is the same, and
+ * has to be called whatever else was.
+ */
+bool hier_await_piece(hier_call *call, size_t index);
+
+/** Starts the network part when all that it needs is there, and moves the network on; nothing where the thread may not, now. */
+void hier_drive_once(hier_call *call);
 
 static inline bool hier_single_node(const hier_call *call) {
     return call->comm->layout->nodes == 1;

@@ -5,10 +5,12 @@
  *     inline:   operands in the cells; on one node each thread combines all of them itself, on several who drives the
  *               network does, and the result comes back in the release cell
  *     slices:   thread t combines slice t of all operands straight from the users' buffers, on one node into everybody's
- *               receive buffer, on several into the leader's; the schedule works there in place, and all copy from it
+ *               receive buffer, on several into the leader's; the schedule works there in place, and all copy from it;
+ *               all of that piece by piece, where the vector is cut into segments (pieces.h)
  *     counter:  the leader combines all when `ready` says so; the others copy when it says so again
  *     tree:     each thread combines its own with the sums of its children; then each copies from its parent
  */
+#include <hier/pieces.h>
 #include <hier/tree.h>
 #include <intra/combine.h>
 #include <string.h>
@@ -62,22 +64,34 @@ static void copy_from_leader(const hier_call *call) {
         memcpy(call->arguments->recv, intra_offer_of(&call->meeting, 0)->recv, call->arguments->bytes);
 }
 
+static void copy_piece(const hier_call *call, size_t index) {
+    size_t size = call->arguments->recv_type->size_bytes;
+    intra_slice piece = hier_piece(call, call->arguments->recv_count, index);
+    if (call->comm->thread)
+        memcpy(hier_at(call->arguments->recv, piece.begin, size),
+               hier_at(intra_offer_of(&call->meeting, 0)->recv, piece.begin, size), piece.count * size);
+}
+
 static bool by_slices(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
-    size_t size = arguments->recv_type->size_bytes;
-    intra_slice slice = intra_slice_of(arguments->recv_count, size, call->comm->thread, hier_threads(call));
+    size_t size = arguments->recv_type->size_bytes, *at = &call->pieces.at;
     HIER_RESUME(call);
     offer(call);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start_from_leader);
+    hier_cut(call, arguments->recv_count, size);
+    hier_gate(call, HIER_OFFERED);
     HIER_SYNC(call, HIER_OFFERED);
     if (hier_single_node(call)) {
+        intra_slice slice = intra_slice_of(arguments->recv_count, size, call->comm->thread, hier_threads(call));
         hier_combined(call, intra_combine_for_all(&call->meeting, arguments->send, arguments->recv, arguments->op,
                                                   arguments->recv_type, slice));
     } else {
-        hier_combine(call, false, slice, hier_at(intra_offer_of(&call->meeting, 0)->recv, slice.begin, size));
+        hier_combine_pieces(call, intra_offer_of(&call->meeting, 0)->recv);
         intra_post(&call->meeting, HIER_READY);
-        HIER_AWAIT(call, hier_await_network(call));
-        copy_from_leader(call);
+        for (; *at < call->pieces.number; (*at)++) {
+            HIER_AWAIT(call, hier_await_piece(call, *at));
+            copy_piece(call, *at);
+        }
     }
     HIER_SYNC(call, HIER_LEFT);
     HIER_OVER;

@@ -5,8 +5,10 @@
  *     root's node:   root's buffer ──▶ network, and every thread copies from it
  *     other nodes:   network ──▶ leader's buffer (inline: the release cell) ──▶ every thread copies from it
  *
- * One copy a thread, none for the root and the leaders; data crosses the network once a process.
+ * One copy a thread, none for the root and the leaders; data crosses the network once a process. What is cut into segments is
+ * copied piece by piece, while the next ones are on their way (flags).
  */
+#include <hier/pieces.h>
 #include <hier/tree.h>
 #include <string.h>
 
@@ -61,19 +63,30 @@ static void copy_from(const hier_call *call, int thread) {
     memcpy(call->arguments->recv, intra_offer_of(&call->meeting, thread)->recv, call->arguments->bytes);
 }
 
+static void copy_piece(const hier_call *call, int thread, size_t index) {
+    intra_slice piece = hier_piece(call, call->arguments->bytes, index);
+    memcpy(hier_at(call->arguments->recv, piece.begin, 1),
+           hier_at(intra_offer_of(&call->meeting, thread)->recv, piece.begin, 1), piece.count);
+}
+
 static bool by_flags(hier_call *call) {
     int host = hier_host_thread(call);
+    size_t *at = &call->pieces.at;
     HIER_RESUME(call);
     hier_network(call, host, HIER_READY, start_from_host);
+    if (!hier_on_root_node(call))
+        hier_cut(call, call->arguments->bytes, 1);
     if (call->comm->thread == host) {
         offer(call);
         HIER_AWAIT(call, hier_await_network(call));
         HIER_AWAIT(call, hier_await_all(call, HIER_LEFT));
     } else {
-        if (!hier_on_root_node(call))
-            HIER_AWAIT(call, hier_await_network(call));
-        HIER_AWAIT(call, hier_await(call, host, HIER_READY));
-        copy_from(call, host);
+        for (; *at < call->pieces.number; (*at)++) {
+            if (!hier_on_root_node(call))
+                HIER_AWAIT(call, hier_await_piece(call, *at));
+            HIER_AWAIT(call, hier_await(call, host, HIER_READY));
+            copy_piece(call, host, *at);
+        }
         intra_post(&call->meeting, HIER_LEFT);
         if (call->comm->thread == 0)
             HIER_AWAIT(call, hier_await_network(call));

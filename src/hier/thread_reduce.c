@@ -3,7 +3,8 @@
  * reduce: MST/inline, MST/slices, MST/counter, MST/tree.
  *
  *     inline:   operands in the cells; the root (on other nodes: who drives the network) combines them
- *     slices:   thread t combines slice t of all operands, straight from the users' buffers, into the node's sum
+ *     slices:   thread t combines slice t of all operands, straight from the users' buffers, into the node's sum; piece by
+ *               piece, where the vector is cut into segments (pieces.h)
  *     counter:  the host combines all when the `ready` counter says that they are there
  *     tree:     each thread combines its own with the sums of its children
  *
@@ -11,6 +12,7 @@
  * leader's elsewhere; the thread that owns it is the host.
  */
 #include <core/error.h>
+#include <hier/pieces.h>
 #include <hier/tree.h>
 #include <intra/combine.h>
 #include <string.h>
@@ -65,7 +67,8 @@ static bool by_inline(hier_call *call) {
 }
 
 static int start_from_host(hier_call *call) {
-    return start(call, intra_offer_of(&call->meeting, hier_host_thread(call))->recv);
+    void *sum = intra_offer_of(&call->meeting, hier_host_thread(call))->recv;
+    return sum ? start(call, sum) : WEFT_ERR_NOMEM; /* all threads see that, and each says so */
 }
 
 /* Shows the others this thread's operand, and the host's sum. Without memory for it the host shows NULL. */
@@ -88,18 +91,17 @@ static void *sum_of_host(hier_call *call) {
 
 static bool by_slices(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
-    size_t size = arguments->recv_type->size_bytes;
-    char *sum;
-    intra_slice slice;
+    void *sum;
     HIER_RESUME(call);
     offer(call);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start_from_host);
+    hier_cut(call, arguments->recv_count, arguments->recv_type->size_bytes);
+    hier_gate(call, HIER_OFFERED);
     HIER_SYNC(call, HIER_OFFERED);
     sum = sum_of_host(call);
     if (!sum)
         return true;
-    slice = intra_slice_of(arguments->recv_count, size, call->comm->thread, hier_threads(call));
-    hier_combine(call, false, slice, sum + slice.begin * size);
+    hier_combine_pieces(call, sum);
     if (hier_single_node(call)) {
         HIER_SYNC(call, HIER_LEFT);
     } else {

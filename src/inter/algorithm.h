@@ -129,6 +129,16 @@ int inter_algorithm_names(enum inter_collective collective);
  */
 bool inter_algorithm_find(enum inter_collective collective, const char *name, inter_algorithm *algorithm);
 
+/** The elements of the segments, a strand each, that the algorithm cuts a vector of `count` elements into; 0: it does not. */
+static inline size_t inter_segment(const inter_algorithm *algorithm, enum inter_collective collective, size_t count,
+                                   size_t element_bytes) {
+    size_t bytes = algorithm->segment_bytes;
+    if (!bytes || !element_bytes || !inter_is(collective, INTER_VECTORS))
+        return 0;
+    size_t segment = bytes / element_bytes + (bytes < element_bytes);
+    return segment < count ? segment : 0;
+}
+
 /**
  * Builds the schedule: the algorithm's own, for every segment; with blocks that do not lie packed, or in place, copied to
  * and from temporary memory where the algorithm needs it.

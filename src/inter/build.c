@@ -77,12 +77,10 @@ static void build_segments(inter_schedule *schedule, const inter_view *view, siz
 
 void inter_build(inter_schedule *schedule, const inter_algorithm *algorithm, const inter_view *user_view) {
     inter_view copy = *user_view, *view = &copy;
-    size_t segment = 0;
     view->algorithm = algorithm;
-    if (algorithm->segment_bytes && view->element_bytes && inter_is(view->collective, INTER_VECTORS))
-        segment = algorithm->segment_bytes / view->element_bytes + (algorithm->segment_bytes < view->element_bytes);
+    size_t segment = inter_segment(algorithm, view->collective, view->count, view->element_bytes);
     inter_schedule_clear(schedule);
-    if (segment && segment < view->count)
+    if (segment)
         build_segments(schedule, view, segment);
     else if (view->in_place && inter_is(view->collective, INTER_ALLTOALLS))
         build_in_place(schedule, view);

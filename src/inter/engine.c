@@ -111,13 +111,36 @@ static unsigned bit_of(const inter_lane *lane) {
     return 1u << (lane - lane->execution->lanes);
 }
 
+/* So many of the first strands are done. */
+static size_t strands_done(const inter_execution *execution) {
+    const inter_schedule *schedule = &execution->schedule;
+    size_t done = execution->next < schedule->count ? schedule->steps[execution->next].strand : schedule->strand + 1;
+    for (int l = 0; execution->busy_lanes >> l; l++) {
+        size_t strand = schedule->steps[execution->lanes[l].begin].strand;
+        done = (execution->busy_lanes >> l & 1) && strand < done ? strand : done;
+    }
+    return done;
+}
+
+/* A strand is done. After an error nobody is told that its data is there: the end tells of both. */
+static void tell_arrived(inter_execution *execution) {
+    size_t here = strands_done(execution);
+    if (execution->error || here == execution->here)
+        return;
+    execution->here = here;
+    execution->arrived(execution->argument, here);
+}
+
 /* Issues stage after stage until one has something under way. */
 static void advance_lane(inter_lane *lane) {
     inter_execution *execution = lane->execution;
     while (is_idle(&lane->stage) && !execution->cancelled && lane->next < lane->end)
         issue_stage(lane);
-    if (is_idle(&lane->stage) && is_idle(&lane->whole) && (execution->cancelled || lane->next == lane->end))
-        execution->busy_lanes &= ~bit_of(lane);
+    if (!is_idle(&lane->stage) || !is_idle(&lane->whole) || (!execution->cancelled && lane->next < lane->end))
+        return;
+    execution->busy_lanes &= ~bit_of(lane);
+    if (execution->arrived)
+        tell_arrived(execution);
 }
 
 static void begin_strand(inter_execution *execution, unsigned strand) {
@@ -136,16 +159,22 @@ static void begin_strand(inter_execution *execution, unsigned strand) {
     advance_lane(lane);
 }
 
+static bool may_begin(inter_execution *execution, unsigned strand) {
+    if (execution->gate && strand >= execution->admitted)
+        execution->admitted = execution->gate(execution->argument);
+    return !execution->gate || strand < execution->admitted;
+}
+
 /* Begins the strands that may begin, in their order. Is it done? */
 static bool advance(inter_execution *execution) {
     const inter_schedule *schedule = &execution->schedule;
     while (execution->next < schedule->count && !execution->cancelled) {
         unsigned strand = schedule->steps[execution->next].strand;
-        if (execution->busy_lanes >> strand % INTER_STRANDS & 1)
+        if (execution->busy_lanes >> strand % INTER_STRANDS & 1 || !may_begin(execution, strand))
             break;
         begin_strand(execution, strand);
     }
-    return !execution->busy_lanes;
+    return !execution->busy_lanes && (execution->cancelled || execution->next == schedule->count);
 }
 
 static void finish(inter_execution *execution) {
@@ -249,6 +278,7 @@ void inter_execution_run(inter_execution *execution, inter_id id, const inter_bi
     execution->id = id;
     execution->tag = tag_base(engine, id);
     execution->next = 0;
+    execution->admitted = execution->here = 0;
     execution->busy_lanes = 0;
     execution->error = WEFT_SUCCESS;
     execution->cancelled = false;
@@ -272,6 +302,7 @@ void inter_execution_run(inter_execution *execution, inter_id id, const inter_bi
     if (engine->active)
         engine->active->previous_active = execution;
     engine->active = execution;
+    engine->gated += execution->gate != NULL;
 }
 
 int inter_execution_start(inter_execution *execution, inter_engine *engine, inter_id id,
@@ -296,6 +327,16 @@ static void forget(inter_execution *execution) {
         execution->engine->active = next;
     if (next)
         next->previous_active = previous;
+    execution->engine->gated -= execution->gate != NULL;
+}
+
+/* Is it over? Then it is ended. */
+static bool end_if_over(inter_execution *execution) {
+    if (!advance(execution))
+        return false;
+    forget(execution); /* before `finished` is told, which may start it again */
+    finish(execution);
+    return true;
 }
 
 static void move_on(inter_completion *completion) {
@@ -305,10 +346,25 @@ static void move_on(inter_completion *completion) {
     execution->moves++;
     note_error(execution, completion->error);
     advance_lane(lane);
-    if (advance(execution)) {
-        forget(execution); /* before `finished` is told, which may start it again */
-        finish(execution);
+    (void)end_if_over(execution);
+}
+
+/* Asks at the gates. One that was cancelled in front of its gate ends here. */
+static bool look_at_gates(inter_engine *engine) {
+    bool moved = false;
+    for (inter_execution *execution = engine->active, *following; execution; execution = following) {
+        following = execution->next_active;
+        if (!execution->gate || (!execution->cancelled && !inter_execution_is_gated(execution)))
+            continue;
+        size_t next = execution->next;
+        if (end_if_over(execution)) {
+            moved = true;
+        } else if (execution->next != next) {
+            execution->moves++;
+            moved = true;
+        }
     }
+    return moved;
 }
 
 void inter_engine_break(inter_engine *engine, uint32_t context) {
@@ -377,6 +433,8 @@ bool inter_engine_progress(inter_engine *engine) {
     bool moved = transport->progress(transport) != 0;
     if (engine->transport->failed_peer >= 0)
         fail_all(engine);
+    if (engine->gated)
+        moved |= look_at_gates(engine);
     while (engine->ready) {
         inter_completion *completion = engine->ready;
         engine->ready = completion->next;

@@ -42,6 +42,7 @@ typedef struct inter_engine {
     inter_transport *lines;  /* for those who do not sleep (lines.h), or NULL; on top of `transport` */
     inter_execution *active; /* under way, in no order */
     inter_completion *ready; /* stages and strands whose messages are complete */
+    unsigned gated;          /* of those under way: whose strands wait for others */
     bool listens;       /* messages other than those of executions come in: there is always something to progress */
     size_t allocations; /* how often an execution needed memory */
     struct core_counters *counters;       /* of what it sends, or NULL … */
@@ -66,6 +67,12 @@ typedef struct inter_id {
 
 /** Told that an execution is done, with its error or WEFT_SUCCESS. */
 typedef void inter_finished(void *argument, int error);
+
+/** How many strands, from the first one on, may begin. Asked by whoever progresses the engine, until all may. */
+typedef size_t inter_gate(void *argument);
+
+/** Told, by whoever progresses the engine, when more of the first strands have run to their end here, without an error. */
+typedef void inter_arrived(void *argument, size_t strands);
 
 /** Where a strand is run. */
 typedef struct inter_lane {
@@ -99,8 +106,12 @@ struct inter_execution {
     bool told;                /* inter_engine_survey() has told of it … */
     unsigned moves, surveyed; /* … how often it moved on; at the last survey */
     int error;                /* the first one */
-    inter_finished *finished; /* called once when done, by whoever progresses the engine; may be NULL */
-    void *argument;           /* handed to it */
+    inter_finished
+        *finished;    /* called once when done, by whoever progresses the engine; may be NULL, as the next two */
+    inter_gate *gate; /* NULL: all strands may begin */
+    inter_arrived *arrived;
+    void *argument;        /* handed to them */
+    size_t admitted, here; /* what `gate` said last, and `arrived` was told */
     inter_execution *previous_active, *next_active;
     inter_lane lanes[INTER_STRANDS];
 };
@@ -126,13 +137,19 @@ int inter_execution_prepare(inter_execution *execution, inter_engine *engine, co
 
 /**
  * Starts a prepared execution that is not under way; what `binding` points to (not the buffers) is not needed afterwards.
- * `finished` and `argument` are the caller's to set before. Takes no memory. Errors are in `error` when it is done.
+ * `finished`, `gate`, `arrived` and `argument` are the caller's to set before. Takes no memory. Errors are in `error` when it is done.
  */
 void inter_execution_run(inter_execution *execution, inter_id id, const inter_binding *binding);
 
 /** Prepares and runs. */
 int inter_execution_start(inter_execution *execution, inter_engine *engine, inter_id id,
                           const inter_algorithm *algorithm, const inter_view *view, const inter_binding *binding);
+
+/** Do strands of one that is not done wait for its gate? */
+static inline bool inter_execution_is_gated(const inter_execution *execution) {
+    return execution->gate && execution->next < execution->schedule.count &&
+           execution->schedule.steps[execution->next].strand >= execution->admitted;
+}
 
 /** Moves every execution on; true when something happened. Afterwards look at `done`, and at `error` when it is. */
 bool inter_engine_progress(inter_engine *engine);

@@ -94,6 +94,17 @@ static inline uint64_t intra_count(const intra_meeting *meeting, int count) {
            (uint64_t)count; /* the low half is not the same in the slot's next collective: core/wait.c */
 }
 
+/** The thread is so far in this collective. Release: pairs with intra_step_of. */
+static inline void intra_step(const intra_meeting *meeting, size_t step) {
+    atomic_store_explicit(&meeting->own->step, intra_count(meeting, 0) + step, memory_order_release);
+}
+
+/** How far the cell's thread is, in the collective whose counters begin at `base`. Acquire: pairs with intra_step. */
+static inline size_t intra_step_of(const intra_cell *cell, uint64_t base) {
+    uint64_t step = atomic_load_explicit(&cell->step, memory_order_acquire);
+    return step > base ? (size_t)(step - base) : 0;
+}
+
 static inline uint64_t intra_value(const intra_meeting *meeting, unsigned phase) {
     return meeting->sequence * INTRA_PHASES + phase;
 }

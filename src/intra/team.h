@@ -44,10 +44,12 @@ typedef struct intra_cell {
         alignas(16) unsigned char bytes[INTRA_INLINE_BYTES];
         intra_offer offer;
     } payload;
+    _Atomic uint64_t step; /* on a line of its own: as a counter shows it (intra_count), how far its thread is */
 } intra_cell;
 
 _Static_assert(sizeof(core_flag) == 16, "the payload begins right behind the flag");
 _Static_assert(offsetof(intra_cell, payload) == 16, "a payload of up to 48 bytes shares the flag's line");
+_Static_assert(sizeof(intra_cell) == 9ul * INTRA_LINE, "the step is in what would be padding");
 _Static_assert(sizeof(intra_cell) % INTRA_LINE == 0, "cells do not share lines");
 
 /** A flag on lines of its own. */

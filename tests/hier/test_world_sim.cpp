@@ -22,6 +22,7 @@ const char *const algorithms[] = {
     "bcast=MST/inline,reduce=/inline,allreduce=MSTReduce+nbFTBcast/inline",
     "bcast=nbFT/counter,allreduce=MSTReduce+nbFTBcast/counter",
     "barrier=/tree,bcast=/tree,reduce=/tree,allreduce=/tree",
+    "bcast=CHAIN:1K/flags,reduce=MST:1K/slices,allreduce=RAB:5K/slices",
 };
 
 constexpr unsigned several_algorithms = INTER_BIT(INTER_BARRIER) | INTER_BIT(INTER_BCAST) | INTER_REDUCTIONS;

@@ -130,6 +130,85 @@ TEST(Stages, ThatAreIndependentHoldTheirStrandsLane) {
     EXPECT_EQ(got, sent);
 }
 
+namespace {
+
+// What stands before the strands of a rank, and what it is told of them.
+struct Gate {
+    size_t admits = 0, asked = 0, here = 0, told = 0;
+};
+
+size_t ask(void *argument) {
+    static_cast<Gate *>(argument)->asked++;
+    return static_cast<Gate *>(argument)->admits;
+}
+
+void tell(void *argument, size_t strands) {
+    Gate *gate = static_cast<Gate *>(argument);
+    EXPECT_GT(strands, gate->here);
+    gate->here = strands;
+    gate->told++;
+}
+
+// As Job::start(), with a gate, and without a word of the end.
+void start_gated(Job &job, int rank, const inter_view &view, const inter_binding &binding, Gate *gate) {
+    job.executions(rank).emplace_back();
+    inter_execution &execution = job.executions(rank).back();
+    execution = inter_execution{};
+    execution.gate = ask;
+    execution.arrived = tell;
+    execution.argument = gate;
+    inter_algorithm algorithm = made_of(a_strand_each);
+    ASSERT_EQ(inter_execution_start(&execution, &job.engine(rank), {0, 0, false, 0}, &algorithm, &view, &binding),
+              WEFT_SUCCESS);
+}
+
+} // namespace
+
+TEST(Gates, LetStrandsBeginOneByOne) {
+    const size_t strands = 3 * INTER_STRANDS + 2;
+    for (uint64_t seed : {0, 1, 2}) {
+        Job job(2, seed);
+        std::vector<int> sent(strands, 5), got(strands);
+        Gate gates[2];
+        gates[1].admits = SIZE_MAX;
+        start_gated(job, 0, view_of(0, 2, strands), between(sent.data(), nullptr), &gates[0]);
+        start_gated(job, 1, view_of(1, 2, strands), between(nullptr, got.data()), &gates[1]);
+        for (size_t admitted : {size_t(0), size_t(1), size_t(3), strands - 1}) {
+            gates[0].admits = admitted;
+            rounds(job, 200);
+            EXPECT_EQ(job.counts().messages, admitted);
+            EXPECT_EQ(gates[0].here, admitted);
+            EXPECT_EQ(gates[1].here, admitted);
+            EXPECT_EQ(std::count(got.begin(), got.end(), 5), std::ptrdiff_t(admitted));
+            EXPECT_FALSE(job.executions(0)[0].done);
+            EXPECT_TRUE(inter_execution_is_gated(&job.executions(0)[0]));
+            EXPECT_FALSE(inter_execution_is_gated(&job.executions(1)[0]));
+        }
+        gates[0].admits = SIZE_MAX;
+        EXPECT_TRUE(job.finish());
+        EXPECT_EQ(got, sent);
+        EXPECT_EQ(gates[1].asked, 1u) << "nobody asks when all may begin";
+        EXPECT_EQ(job.engine(0).gated, 0u);
+    }
+}
+
+// Nothing of it is under way when its context is broken: it ends when the engine next looks at the gate.
+TEST(Gates, HoldNobodyWhoseCallIsBroken) {
+    Job job(2, 0);
+    std::vector<int> sent(20, 1);
+    Gate gate;
+    start_gated(job, 0, view_of(0, 2, sent.size()), between(sent.data(), nullptr), &gate);
+    rounds(job, 3);
+    EXPECT_FALSE(job.executions(0)[0].done);
+    inter_engine_break(&job.engine(0), 0);
+    gate.admits = SIZE_MAX;
+    EXPECT_TRUE(job.finish());
+    EXPECT_TRUE(job.executions(0)[0].done);
+    EXPECT_EQ(job.executions(0)[0].error, WEFT_ERR_MISMATCH);
+    EXPECT_EQ(job.counts().messages, 0u);
+    EXPECT_EQ(gate.told, 0u);
+}
+
 // Prepared once, run many times with other buffers: memory is taken once, also with random delays.
 TEST(Persistent, RunsAgainWithoutMemory) {
     inter_algorithm algorithm{};

@@ -79,7 +79,8 @@ TEST_P(SimTeams, EveryThreadAlgorithm) {
     for (const char *algorithm :
          {"barrier=/counter,bcast=/counter,reduce=/counter,allreduce=/counter",
           "barrier=/tree,bcast=/tree,reduce=/tree,allreduce=/tree",
-          "bcast=/flags,reduce=/slices,allreduce=/slices,scan=/slices,exscan=/slices,reduce_scatter=/slices"})
+          "bcast=/flags,reduce=/slices,allreduce=/slices,scan=/slices,exscan=/slices,reduce_scatter=/slices",
+          "bcast=nbFT:1K/flags,reduce=CHAIN:1K/slices,allreduce=nbBDE:1K/slices"})
         on_team(
             WEFT_THREAD_SERIALIZED, WEFT_WAIT_AUTO, 4, 11,
             [=](weft_comm *comm) {

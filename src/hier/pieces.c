@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <hier/pieces.h>
+#include <hier/thread.h>
+
+/* A thread's share of a piece is a page at least: with less it would be as long at meeting the others as at work. */
+#define SHARE_BYTES 4096u
+
+void hier_cut_vector(hier_call *call, size_t count, size_t segment, size_t segment_bytes) {
+    hier_pieces *pieces = &call->pieces;
+    size_t least = (size_t)hier_threads(call) * SHARE_BYTES;
+    pieces->strands = (least + segment_bytes - 1) / segment_bytes;
+    /* The counter tells so many apart. Half of them, lest the last one be taken for the end. */
+    while (count / segment / pieces->strands >= HIER_MAX_PIECES / 2)
+        pieces->strands *= 2;
+    pieces->elements = pieces->strands * segment;
+    pieces->number = pieces->elements < count ? (count + pieces->elements - 1) / pieces->elements : 1;
+    pieces->gated = false;
+}
+
+void hier_piece_ready(hier_call *call, size_t index) {
+    if (call->pieces.number == 1)
+        return;
+    intra_step(&call->meeting, index + 1);
+    hier_drive_once(call);
+}
+
+void hier_combine_pieces(hier_call *call, void *sum) {
+    size_t count = call->arguments->recv_count, size = call->arguments->recv_type->size_bytes;
+    for (size_t index = 0; index < call->pieces.number; index++) {
+        intra_slice piece = hier_piece(call, count, index);
+        intra_slice slice = intra_slice_of(piece.count, size, call->comm->thread, hier_threads(call));
+        slice.begin += piece.begin;
+        hier_combine(call, false, slice, hier_at(sum, slice.begin, size));
+        hier_piece_ready(call, index);
+    }
+}
+
+/*
+ * The engine's gate: strands whose pieces all threads are ready with. Acquire, in intra_step_of: what they have put into the node's
+ * sum is what is sent.
+ */
+static size_t admit(void *argument) {
+    const hier_slot *slot = argument;
+    size_t ready = slot->pieces;
+    for (int thread = 0; thread < slot->threads; thread++) {
+        size_t step = intra_step_of(&slot->cells[thread], slot->base);
+        ready = step < ready ? step : ready;
+    }
+    return ready == slot->pieces ? SIZE_MAX : ready * slot->strands;
+}
+
+/* Release: pairs with hier_await_piece. The end tells of the last one. */
+static void tell_pieces(void *argument, size_t strands) {
+    hier_slot *slot = argument;
+    size_t here = strands / slot->strands;
+    if (here == slot->told || here >= slot->pieces)
+        return;
+    slot->told = here;
+    core_flag_publish(slot->arrived, slot->base + here, slot->waiting);
+}
+
+void hier_pieces_begin(const hier_call *call) {
+    hier_slot *slot = call->slot;
+    const hier_pieces *pieces = &call->pieces;
+    slot->strands = pieces->strands;
+    slot->told = 0;
+    slot->arrived = intra_counter(&call->meeting, HIER_COUNTER_READY);
+    slot->base = intra_count(&call->meeting, 0);
+    slot->cells = call->meeting.cells;
+    slot->threads = hier_threads(call);
+    slot->execution.gate = pieces->gated ? admit : NULL;
+    slot->execution.arrived = tell_pieces;
+}
+
+void hier_pieces_end(const hier_slot *slot) {
+    core_flag_publish(slot->arrived, hier_pieces_over(slot->base), slot->waiting);
+}
