@@ -121,7 +121,7 @@ TEST(Why, ReproducibleSums) {
                                 "chosen: SFOLD/slices\n"),
               1)
         << result.out;
-    EXPECT_EQ(count(result.out, "us  has brackets of its own\n"), count(result.out, "us") - 2) << result.out;
+    EXPECT_EQ(count(result.out, "us  has brackets of its own\n"), count(result.out, " us") - 2) << result.out;
     Result wrong = run({"--why", "bcast", "--reproducible"});
     EXPECT_EQ(wrong.status, 2);
     EXPECT_EQ(count(wrong.err, "--reproducible is for reductions"), 1) << wrong.err;
