@@ -111,7 +111,7 @@ TEST(Why, ThreadsAndTheOrderOfOperands) {
 
 TEST(Why, ReproducibleSums) {
     setenv("WEFT_ALGORITHM", "allreduce=RAB/tree", 1);
-    Result result = run({"--why", "allreduce", "--reproducible", "--bytes", "64K", "--nodes", "2"});
+    Result result = run({"--why", "allreduce", "--reproducible", "--bytes", "1M", "--nodes", "2"});
     unsetenv("WEFT_ALGORITHM");
     ASSERT_EQ(result.status, 0) << result.err;
     EXPECT_EQ(line_of(result.out, "allreduce 2 any 2M"),
