@@ -55,7 +55,10 @@ inter_view bench_process_view(const bench_machine *machine, enum inter_collectiv
 
 #define BENCH_MOST_CANDIDATES 24
 
-/** The algorithms that are worth a prediction: those of the table by their names, and some of them in segments. How many. */
+/**
+ * The algorithms that are worth a prediction: those of the table by their names, but for those that only reproducible sums take, and
+ * some of them in segments. How many.
+ */
 int bench_candidates(enum inter_collective collective, inter_algorithm candidates[BENCH_MOST_CANDIDATES]);
 
 /** weft-bench with --simulate on its command line. Returns the exit status. */

@@ -205,7 +205,7 @@ int bench_candidates(enum inter_collective collective, inter_algorithm candidate
     inter_algorithm *end = next + BENCH_MOST_CANDIDATES - sizeof(segmented) / sizeof(segmented[0]);
     int names = inter_algorithm_names(collective);
     for (int i = 0; i < names && next < end && inter_algorithm_at(collective, i, next); i++)
-        next++;
+        next += !next->bracketed;
     for (size_t s = 0; s < sizeof(segmented) / sizeof(segmented[0]); s++)
         if (inter_algorithm_find(collective, segmented[s], next))
             next++;

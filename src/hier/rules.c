@@ -166,6 +166,7 @@ const hier_rule hier_rules[] = {
     {INTER_ALLREDUCE,               1, ANY, 256,      "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_ALLREDUCE,               1, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
     {INTER_ALLREDUCE,             ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_ALLREDUCE,               2, ANY, KIB(128), "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
     {INTER_ALLREDUCE,             ANY, ANY, KIB(8),   "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
     {INTER_ALLREDUCE,             ANY, ANY, ALL,      "SFOLD",                  0,        HIER_SLICES, HIER_STRUCTURE},
 

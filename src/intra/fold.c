@@ -99,7 +99,10 @@ static int run(const intra_folding *folding, intra_slice slice, bool exclusive, 
     if (!size || !slice.count)
         return WEFT_SUCCESS;
     size_t most = SCRATCH_BYTES / values / size;
-    work by = {.folding = folding, .scratch = memory};
+    work by; /* field by field: the stack would take longer to be set to 0 than a short vector to be combined */
+    by.folding = folding;
+    by.scratch = memory;
+    by.error = WEFT_SUCCESS;
     if (out && folding->ranks <= 2)
         most = slice.count; /* no value is kept */
     else if (!most)

@@ -172,6 +172,8 @@ TEST(Simulate, EveryCollectiveHasEveryAlgorithmOfItsTable) {
         for (int i = 0; i < inter_algorithm_names(collective); i++) {
             inter_algorithm algorithm;
             ASSERT_TRUE(inter_algorithm_at(collective, i, &algorithm));
+            if (algorithm.bracketed)
+                continue;
             EXPECT_NE(output.out.find(std::string("\"algorithm\": \"") + algorithm.name + "\", \"us\": "),
                       std::string::npos)
                 << inter_collective_name(collective) << ' ' << algorithm.name;

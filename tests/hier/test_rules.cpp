@@ -36,7 +36,8 @@ class Rules : public ::testing::TestWithParam<int> {
     bool selectable(const inter_algorithm &algorithm, const hier_key &key) const {
         // Threads' blocks are of unequal size.
         bool unequal = kind_ == INTER_ALLTOALL && key.threads > 1;
-        return (key.commutative || !algorithm.commutes) &&
+        // Those of the fixed bracketing are kept for those who ask for it.
+        return !algorithm.bracketed && (key.commutative || !algorithm.commutes) &&
                !(unequal && !inter_is(INTER_ALLTOALLV, algorithm.collectives));
     }
     void compare(const bench_machine &machine, const hier_key &key, const inter_view &view) {

@@ -229,6 +229,8 @@ size_t crossings_of(inter_collective collective, const inter_algorithm &algorith
         crossings += (p - 1) * (p / width);
     if (strcmp(algorithm.name, "CHAIN") == 0 && collective == INTER_REDUCE)
         crossings = p / width - 1;
+    if (strcmp(algorithm.name, "SFOLD") == 0) // slices go from all to all, then to the root
+        crossings = (p + 1) * (p - width);
     if (strcmp(algorithm.name, "RAB") == 0) // powers of two: swaps at distances of a node and more, gathered likewise:
         crossings =
             p * log2_down(p / width) + p - width; // at the largest distance by half of the ranks, then a quarter

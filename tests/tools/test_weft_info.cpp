@@ -111,7 +111,7 @@ TEST(Why, ThreadsAndTheOrderOfOperands) {
 
 TEST(Why, ReproducibleSums) {
     setenv("WEFT_ALGORITHM", "allreduce=RAB/tree", 1);
-    Result result = run({"--why", "allreduce", "--reproducible", "--bytes", "64K", "--nodes", "2"});
+    Result result = run({"--why", "allreduce", "--reproducible", "--bytes", "1M", "--nodes", "2"});
     unsetenv("WEFT_ALGORITHM");
     ASSERT_EQ(result.status, 0) << result.err;
     EXPECT_EQ(line_of(result.out, "allreduce 2 any 2M"),
@@ -121,7 +121,7 @@ TEST(Why, ReproducibleSums) {
                                 "chosen: SFOLD/slices\n"),
               1)
         << result.out;
-    EXPECT_EQ(count(result.out, "us  has brackets of its own\n"), count(result.out, "us") - 2) << result.out;
+    EXPECT_EQ(count(result.out, "us  has brackets of its own\n"), count(result.out, " us") - 2) << result.out;
     Result wrong = run({"--why", "bcast", "--reproducible"});
     EXPECT_EQ(wrong.status, 2);
     EXPECT_EQ(count(wrong.err, "--reproducible is for reductions"), 1) << wrong.err;
