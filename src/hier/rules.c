@@ -9,7 +9,9 @@
  *
  * HIER_HOST: up to four nodes, which mostly are processes of one host and may share its cores. The rows of two processes were
  * measured there; those of three and four are as old and stay until somebody measures: the model would take RAB for two, and
- * chains of short segments for more, but knows nothing of memory that is shared, nor of a wake-up for each segment.
+ * chains of short segments for more, but knows nothing of memory that is shared, nor of a wake-up for each segment. Of two with
+ * several threads each, vectors of more than half a mebibyte are cut, so that threads and network overlap (pieces.h): into
+ * segments that take longer than to wake who waits for one.
  *
  * HIER_STRUCTURE: one node, where the process level does nothing; or collectives whose counts only some ranks know, so that
  * no row may ask for bytes, nor name an algorithm that must know all counts.
@@ -33,7 +35,9 @@ const hier_rule hier_rules[] = {
 
     {INTER_BCAST,                 24, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_BCAST,                ANY, ANY, INLINE,   "bFaT",                   0,        HIER_INLINE, HIER_MODEL},
-    {INTER_BCAST,                  2, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
+    {INTER_BCAST,                  2,   1, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
+    {INTER_BCAST,                  2, ANY, KIB(512), "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
+    {INTER_BCAST,                  2, ANY, ALL,      "nbFT",                   KIB(512), HIER_FLAGS,  HIER_HOST},
     {INTER_BCAST,                  4, ANY, KIB(128), "MST",                    0,        HIER_FLAGS,  HIER_HOST},
     {INTER_BCAST,                  4, ANY, ALL,      "CHAIN",                  KIB(64),  HIER_FLAGS,  HIER_HOST},
     {INTER_BCAST,                 12, ANY, KIB(8),   "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
@@ -112,8 +116,10 @@ const hier_rule hier_rules[] = {
     {INTER_REDUCE,                 4, ANY, INLINE,   "MST",                    0,        HIER_INLINE, HIER_HOST},
     {INTER_REDUCE,                24, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_REDUCE,               ANY, ANY, INLINE,   "MST",                    0,        HIER_INLINE, HIER_MODEL},
-    {INTER_REDUCE,                 2, ANY, MIB(2),   "MST",                    0,        HIER_SLICES, HIER_HOST},
-    {INTER_REDUCE,                 2, ANY, ALL,      "MST",                    KIB(256), HIER_SLICES, HIER_HOST},
+    {INTER_REDUCE,                 2,   1, MIB(2),   "MST",                    0,        HIER_SLICES, HIER_HOST},
+    {INTER_REDUCE,                 2,   1, ALL,      "MST",                    KIB(256), HIER_SLICES, HIER_HOST},
+    {INTER_REDUCE,                 2, ANY, KIB(512), "MST",                    0,        HIER_SLICES, HIER_HOST},
+    {INTER_REDUCE,                 2, ANY, ALL,      "MST",                    KIB(512), HIER_SLICES, HIER_HOST},
     {INTER_REDUCE,                 4, ANY, KIB(8),   "MST",                    0,        HIER_SLICES, HIER_HOST},
     {INTER_REDUCE,                 4, ANY, MIB(2),   "RAB",                    0,        HIER_SLICES, HIER_HOST},
     {INTER_REDUCE,                 4, ANY, ALL,      "RAB",                    MIB(1),   HIER_SLICES, HIER_HOST},
@@ -134,8 +140,10 @@ const hier_rule hier_rules[] = {
     {INTER_ALLREDUCE,              4, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_HOST},
     {INTER_ALLREDUCE,             12, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_ALLREDUCE,            ANY, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_MODEL},
-    {INTER_ALLREDUCE,              2, ANY, MIB(2),   "nbBDE",                  0,        HIER_SLICES, HIER_HOST},
-    {INTER_ALLREDUCE,              2, ANY, ALL,      "nbBDE",                  KIB(256), HIER_SLICES, HIER_HOST},
+    {INTER_ALLREDUCE,              2,   1, MIB(2),   "nbBDE",                  0,        HIER_SLICES, HIER_HOST},
+    {INTER_ALLREDUCE,              2,   1, ALL,      "nbBDE",                  KIB(256), HIER_SLICES, HIER_HOST},
+    {INTER_ALLREDUCE,              2, ANY, KIB(512), "nbBDE",                  0,        HIER_SLICES, HIER_HOST},
+    {INTER_ALLREDUCE,              2, ANY, ALL,      "nbBDE",                  KIB(512), HIER_SLICES, HIER_HOST},
     {INTER_ALLREDUCE,              4, ANY, KIB(8),   "nbBDE",                  0,        HIER_SLICES, HIER_HOST},
     {INTER_ALLREDUCE,              4, ANY, MIB(2),   "RAB",                    0,        HIER_SLICES, HIER_HOST},
     {INTER_ALLREDUCE,              4, ANY, ALL,      "RAB",                    MIB(1),   HIER_SLICES, HIER_HOST},

@@ -323,17 +323,38 @@ void slow(const void *, void *, size_t, const weft_datatype *) {
 TEST(Errors, EndACallThatWaitsForAPiece) {
     threads::Watchdog watchdog(100);
     Operation op(slow);
+    for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED})
+        for (bool blocks : {true, false}) {
+            refused = false;
+            JobShape shape = two_by_two("allreduce=nbBDE:8K/slices");
+            shape.level = level;
+            SimWorlds(shape).run([&](weft_comm *comm) {
+                node = weft_node(comm);
+                thread = weft_thread(comm);
+                Words words(long_count + size_t(node)), result(long_count + 1);
+                weft_request *request = nullptr;
+                int code =
+                    blocks ? weft_allreduce(words.data(), result.data(), words.size(), WEFT_UINT64_T, op.get(), comm)
+                           : weft_iallreduce(words.data(), result.data(), words.size(), WEFT_UINT64_T, op.get(), comm,
+                                             &request);
+                EXPECT_EQ(blocks ? code : weft_wait(&request, WEFT_STATUS_IGNORE), WEFT_ERR_MISMATCH);
+                refused = true;
+            });
+        }
+}
+
+// Nor does anybody wait for a piece that will not come.
+TEST(Errors, EndAWaitForAPieceThatDoesNotCome) {
+    threads::Watchdog watchdog(100);
     for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED}) {
-        refused = false;
-        JobShape shape = two_by_two("allreduce=nbBDE:8K/slices");
+        JobShape shape = two_by_two("bcast=nbFT:8K/flags");
         shape.level = level;
         SimWorlds(shape).run([&](weft_comm *comm) {
-            node = weft_node(comm);
-            thread = weft_thread(comm);
-            Words words(long_count + size_t(node)), result(long_count + 1);
-            EXPECT_EQ(weft_allreduce(words.data(), result.data(), words.size(), WEFT_UINT64_T, op.get(), comm),
-                      WEFT_ERR_MISMATCH);
-            refused = true;
+            Words words(long_count + size_t(weft_node(comm)));
+            int code = weft_bcast(words.data(), words.size(), WEFT_UINT64_T, 0, comm);
+            if (weft_rank(comm) != 1) { // who may be through before anybody knows: it had the data from rank 0's memory
+                EXPECT_EQ(code, WEFT_ERR_MISMATCH);
+            }
         });
     }
 }

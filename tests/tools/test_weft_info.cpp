@@ -67,7 +67,7 @@ TEST(Rules, EveryRowIsThere) {
     Result result = run({"--rules"});
     EXPECT_EQ(result.status, 0) << result.err;
     EXPECT_EQ(line_of(result.out, "barrier"), "barrier any any any DISS/flags model");
-    EXPECT_EQ(line_of(result.out, "allreduce 2 any any"), "allreduce 2 any any nbBDE:256K/slices host");
+    EXPECT_EQ(line_of(result.out, "allreduce 2 any any"), "allreduce 2 any any nbBDE:512K/slices host");
     EXPECT_EQ(line_of(result.out, "alltoallv"), "alltoallv any any any nb1FT/flags structure");
     EXPECT_NE(line_of(result.out, "reduce_scatter any any 1K nbBDE/inline model operations that commute"), "");
     for (const auto &[collective, names] : sim::table_of_names())
