@@ -18,10 +18,11 @@
 /** The network part of the collective that uses a slot of a team's ring. Under the funnel but where it says otherwise. */
 typedef struct hier_slot {
     inter_execution execution;
-    uint64_t started;    /* the sequence of the last collective whose network part was started */
-    int driver;          /* the thread that started it, which sleeps on the network when it must */
-    intra_cell *release; /* published when it is done … */
-    uint64_t value;      /* … with this value */
+    uint64_t started;       /* the sequence of the last collective whose network part was started */
+    int driver;             /* the thread that started it, which sleeps on the network when it must */
+    _Atomic bool releasing; /* somebody is about to publish the release, and still looks whom to wake */
+    intra_cell *release;    /* published when it is done … */
+    uint64_t value;         /* … with this value */
     const core_waiting *waiting;
     size_t pieces;           /* of its vector; when there are several (pieces.h): */
     size_t strands, told;    /* strands a piece; pieces that are said to have come … */

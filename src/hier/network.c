@@ -39,7 +39,10 @@ static void release(void *argument, int error) {
     slot->network_ns[1] = slot->network_ns[0] ? core_now_ns() : 0;
     if (slot->pieces > 1)
         hier_pieces_end(slot);
+    /* Who sees the release sees that it is being made, and frees the slot, of a ring, only when that is over: part.c. */
+    atomic_store_explicit(&slot->releasing, true, memory_order_relaxed);
     core_flag_publish(&slot->release->flag, slot->value, slot->waiting);
+    atomic_store_explicit(&slot->releasing, false, memory_order_release);
 }
 
 /* The thread that the network part still waits for, or -1. */

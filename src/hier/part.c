@@ -111,6 +111,10 @@ static int copy_arrays(const weft_comm *comm, hier_part *part) {
 static void free_ring(hier_ring *ring) {
     if (!ring)
         return;
+    /* A thread that did not stay in the last call to its end may be making its release. Acquire: pairs with release(). */
+    for (int slot = 0; slot < HIER_RING_SLOTS; slot++)
+        while (atomic_load_explicit(&ring->slots[slot].releasing, memory_order_acquire))
+            sched_yield();
     for (int slot = 0; slot < HIER_RING_SLOTS; slot++)
         inter_execution_free(&ring->slots[slot].execution);
     intra_team_free(ring->intra);
