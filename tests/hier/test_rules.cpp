@@ -21,9 +21,9 @@ class Rules : public ::testing::TestWithParam<int> {
     void SetUp() override {
         kind_ = inter_collective(GetParam());
         ASSERT_EQ(hier_selector_init(&selector_, ""), 0);
-        inter_algorithm named[BENCH_MOST_CANDIDATES];
-        candidates_.assign(named, named + bench_candidates(kind_, named));
         candidates_.resize(size_t(inter_algorithm_names(kind_))); // in segments only as the rules have them
+        for (size_t i = 0; i < candidates_.size(); i++)
+            ASSERT_TRUE(inter_algorithm_at(kind_, int(i), &candidates_[i]));
         for (size_t i = 0; i < selector_.count; i++)
             if (selector_.table[i].collective == kind_)
                 candidates_.push_back(selector_.process[i]);

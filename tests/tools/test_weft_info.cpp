@@ -114,8 +114,8 @@ TEST(Why, ReproducibleSums) {
     Result result = run({"--why", "allreduce", "--reproducible", "--bytes", "1M", "--nodes", "2"});
     unsetenv("WEFT_ALGORITHM");
     ASSERT_EQ(result.status, 0) << result.err;
-    EXPECT_EQ(line_of(result.out, "allreduce 2 any 2M"),
-              "allreduce 2 any 2M nbBDE/slices host no: has brackets of its own");
+    EXPECT_EQ(line_of(result.out, "allreduce 4 any 2M"),
+              "allreduce 4 any 2M RAB/slices host no: has brackets of its own");
     EXPECT_EQ(count(result.out, "WEFT_ALGORITHM: RAB gives way: it has brackets of its own\n"
                                 "WEFT_ALGORITHM: /tree gives way: it has brackets of its own\n"
                                 "chosen: SFOLD/slices\n"),
