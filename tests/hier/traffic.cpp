@@ -42,8 +42,12 @@ struct Counted {
 } // namespace
 
 hier_key Nodes::key_of(inter_collective kind, size_t bytes) const {
-    return {kind, int(count()), *std::max_element(threads.begin(), threads.end()),
-            bytes * (kind == INTER_ALLTOALL ? size_t(ranks()) : 1), true, false};
+    return {kind,
+            int(count()),
+            *std::max_element(threads.begin(), threads.end()),
+            bytes * (kind == INTER_ALLTOALL ? size_t(ranks()) : 1),
+            true,
+            false};
 }
 
 // A call in one of its forms.
