@@ -38,7 +38,8 @@ class MismatchBetween : public ::testing::TestWithParam<JobShape> {
 };
 
 TEST_P(MismatchBetween, EveryPair) {
-    size_t count = std::size(calls) - 1, step = (5 + GetParam().threads.size() + GetParam().threads[0]) * effort::parts;
+    size_t count = std::size(calls) - 1,
+           step = (11 + GetParam().threads.size() + GetParam().threads[0]) * effort::parts;
     for (size_t i = 0, j = 0; i < count; i++) // each one, and each one as the usual one
         for (j = (i + 1) % step; j < count; j += step)
             if (i != j)
@@ -108,7 +109,7 @@ TEST_P(MismatchBetween, Persistent) {
 }
 
 TEST_P(MismatchBetween, EveryPairNonblocking) {
-    size_t count = std::size(started), step = (3 + GetParam().threads[0]) * effort::parts;
+    size_t count = std::size(started), step = (6 + GetParam().threads[0]) * effort::parts;
     for (size_t i = 0; i < count; i++)
         for (size_t j = (i + 1) % step; j < count; j += step)
             if (i != j)
@@ -168,7 +169,7 @@ class MismatchOfProcesses : public ::testing::TestWithParam<int> {
 };
 
 TEST_P(MismatchOfProcesses, Blocking) {
-    const size_t count = std::size(calls) - 1, step = 7 * effort::parts;
+    const size_t count = std::size(calls) - 1, step = 13 * effort::parts;
     for (size_t i = 0; i < count; i++)
         for (size_t j = (i + 1) % step; j < count; j += step)
             if (i != j)
