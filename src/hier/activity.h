@@ -18,10 +18,10 @@
 #define HIER_LOOKS_OF_A_LONG_WAIT 64
 
 struct weft_comm;
+struct weft_team;
 
 /** How reports name a communicator: by its context; CORE_NO_NUMBER for one within a process, which has none. */
 int32_t hier_comm_number(const struct weft_comm *comm);
-struct weft_team;
 
 /** What a thread waits in. Numbers as in core_row. Texts live as long as the library. All members have 8 bytes. */
 typedef struct hier_doing {

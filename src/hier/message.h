@@ -28,6 +28,13 @@ struct weft_request {
     weft_request *next_free;
 };
 
+/** The communicator has one that is not active for its next operation. */
+static inline void hier_request_keep(weft_request *request) {
+    request->owned = request->active = request->persistent = false;
+    request->next_free = request->comm->free_requests;
+    request->comm->free_requests = request;
+}
+
 enum hier_mode { HIER_STANDARD, HIER_SYNCHRONOUS, HIER_BUFFERED };
 
 /** The arguments of a message; `bytes` when they are checked. */

@@ -118,9 +118,7 @@ void hier_part_give(weft_request *request) {
     part->arguments.staging = NULL;
     part->arrays = part->sentence = NULL;
     comm->requests -= request->owned;
-    request->owned = request->active = request->persistent = false;
-    request->next_free = comm->free_requests;
-    comm->free_requests = request;
+    hier_request_keep(request);
 }
 
 void hier_parts_free(weft_comm *comm) {

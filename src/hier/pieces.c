@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <hier/pieces.h>
 #include <hier/thread.h>
+#include <string.h>
 
 /* A thread's share of a piece is a page at least: with less it would be as long at meeting the others as at work. */
 #define SHARE_BYTES 4096u
@@ -33,6 +34,13 @@ void hier_combine_pieces(hier_call *call, void *sum) {
         hier_combine(call, false, slice, hier_at(sum, slice.begin, size));
         hier_piece_ready(call, index);
     }
+}
+
+void hier_copy_piece(const hier_call *call, int thread, size_t count, size_t element_bytes, size_t index) {
+    intra_slice piece = hier_piece(call, count, index);
+    memcpy(hier_at(call->arguments->recv, piece.begin, element_bytes),
+           hier_at(intra_offer_of(&call->meeting, thread)->recv, piece.begin, element_bytes),
+           piece.count * element_bytes);
 }
 
 /*

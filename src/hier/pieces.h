@@ -66,6 +66,9 @@ void hier_piece_ready(hier_call *call, size_t index);
 /** Combines this thread's slice of each piece into the node's sum. */
 void hier_combine_pieces(hier_call *call, void *sum);
 
+/** Copies piece `index` of a vector of `count` elements from the receive buffer that `thread` has shown into the own one. */
+void hier_copy_piece(const hier_call *call, int thread, size_t count, size_t element_bytes, size_t index);
+
 /** What the counter of a slot shows when the network part is over, well or not. */
 static inline uint64_t hier_pieces_over(uint64_t base) {
     return base + HIER_MAX_PIECES;

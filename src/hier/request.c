@@ -36,9 +36,7 @@ void hier_request_give(weft_request *request) {
     operation->staging = NULL;
     comm->world->requests -= request->owned;
     comm->operations -= request->owned;
-    request->owned = request->active = request->persistent = false;
-    request->next_free = comm->free_requests;
-    comm->free_requests = request;
+    hier_request_keep(request);
 }
 
 void hier_requests_free(weft_comm *comm) {

@@ -64,14 +64,6 @@ static void copy_from_leader(const hier_call *call) {
         memcpy(call->arguments->recv, intra_offer_of(&call->meeting, 0)->recv, call->arguments->bytes);
 }
 
-static void copy_piece(const hier_call *call, size_t index) {
-    size_t size = call->arguments->recv_type->size_bytes;
-    intra_slice piece = hier_piece(call, call->arguments->recv_count, index);
-    if (call->comm->thread)
-        memcpy(hier_at(call->arguments->recv, piece.begin, size),
-               hier_at(intra_offer_of(&call->meeting, 0)->recv, piece.begin, size), piece.count * size);
-}
-
 static bool by_slices(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     size_t size = arguments->recv_type->size_bytes, *at = &call->pieces.at;
@@ -90,7 +82,8 @@ static bool by_slices(hier_call *call) {
         intra_post(&call->meeting, HIER_READY);
         for (; *at < call->pieces.number; (*at)++) {
             HIER_AWAIT(call, hier_await_piece(call, *at));
-            copy_piece(call, *at);
+            if (call->comm->thread)
+                hier_copy_piece(call, 0, arguments->recv_count, size, *at);
         }
     }
     HIER_SYNC(call, HIER_LEFT);

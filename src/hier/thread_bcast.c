@@ -63,12 +63,6 @@ static void copy_from(const hier_call *call, int thread) {
     memcpy(call->arguments->recv, intra_offer_of(&call->meeting, thread)->recv, call->arguments->bytes);
 }
 
-static void copy_piece(const hier_call *call, int thread, size_t index) {
-    intra_slice piece = hier_piece(call, call->arguments->bytes, index);
-    memcpy(hier_at(call->arguments->recv, piece.begin, 1),
-           hier_at(intra_offer_of(&call->meeting, thread)->recv, piece.begin, 1), piece.count);
-}
-
 static bool by_flags(hier_call *call) {
     int host = hier_host_thread(call);
     size_t *at = &call->pieces.at;
@@ -85,7 +79,7 @@ static bool by_flags(hier_call *call) {
             if (!hier_on_root_node(call))
                 HIER_AWAIT(call, hier_await_piece(call, *at));
             HIER_AWAIT(call, hier_await(call, host, HIER_READY));
-            copy_piece(call, host, *at);
+            hier_copy_piece(call, host, call->arguments->bytes, 1, *at);
         }
         intra_post(&call->meeting, HIER_LEFT);
         if (call->comm->thread == 0)

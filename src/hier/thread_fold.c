@@ -80,9 +80,7 @@ static bool has_result(const hier_call *call) {
 static bool by_inline(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     HIER_RESUME(call);
-    memcpy(call->meeting.own->payload.bytes, arguments->send, arguments->bytes);
-    hier_network(call, HIER_NEED_ALL, HIER_READY, start_inline);
-    intra_post(&call->meeting, HIER_READY);
+    hier_offer_inline(call, start_inline);
     if (!hier_single_node(call)) {
         /* As in hier_thread_reduce: who has no result goes on, but somebody has to drive, and stand-ins for types stay. */
         if (has_result(call) || !call->comm->thread || arguments->staging)

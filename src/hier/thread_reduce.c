@@ -48,9 +48,7 @@ static bool by_inline(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     bool root = hier_is_root(call);
     HIER_RESUME(call);
-    memcpy(call->meeting.own->payload.bytes, arguments->send, arguments->bytes);
-    hier_network(call, HIER_NEED_ALL, HIER_READY, start_inline);
-    intra_post(&call->meeting, HIER_READY);
+    hier_offer_inline(call, start_inline);
     if (hier_single_node(call)) {
         if (root) {
             HIER_AWAIT(call, hier_await_all(call, HIER_READY));

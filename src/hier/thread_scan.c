@@ -71,11 +71,8 @@ static bool await_first(hier_call *call) {
 }
 
 static bool by_inline(hier_call *call) {
-    const hier_arguments *arguments = call->arguments;
     HIER_RESUME(call);
-    memcpy(call->meeting.own->payload.bytes, arguments->send, arguments->bytes);
-    hier_network(call, HIER_NEED_ALL, HIER_READY, start_inline);
-    intra_post(&call->meeting, HIER_READY);
+    hier_offer_inline(call, start_inline);
     if (hier_single_node(call))
         HIER_AWAIT(call, await_first(call));
     /* Who drives reads the own operand where it is, perhaps in the receive buffer: that is written when it has. The release
