@@ -126,10 +126,10 @@ function read_limit(    key) {
 
 # One line of a part's table; split_key: operation, bytes.
 function thread_line(operation, bytes, key) {
-    printf "%-10s %8s %7s %18s %18s %20s %20s %11s %12s %11s\n", operation, bytes,
+    printf "%-20s %8s %7s %18s %18s %20s %20s %11s %13s %13s\n", operation, bytes,
         median_cell(latency, "limits", operation), time_cell("limits", key), time_cell("weft", key),
         time_cell("openmpi", key), time_cell("mpich", key), ratio_cell("weft", "limits", key),
-        ratio_cell("openmpi", "weft", key), ratio_cell("mpich", "weft", key)
+        marked_cell("openmpi", "weft", key, 2, 1e9), marked_cell("mpich", "weft", key, 2, 1e9)
 }
 
 function process_line(operation, bytes, key) {
@@ -199,10 +199,10 @@ function messages_line(operation, bytes, key,    small, large, rate, of_weft) {
         marked_cell("best", "weft process", key, of_weft, 1e9)
 }
 
-function head(part,    i) {
+function head(part,    i, shape) {
     if (part == "thread") {
-        printf "2 threads of one process (weft) against 2 processes (MPI); us: median over rounds [least]\n"
-        printf "%-10s %8s %7s %18s %18s %20s %20s %11s %12s %11s\n", "operation", "bytes", "L", "floor", "weft",
+        printf "2 threads of one process (weft) against 2 processes (MPI); us: median over rounds [least]; !: less than 2 times as fast\n"
+        printf "%-20s %8s %7s %18s %18s %20s %20s %11s %13s %13s\n", "operation", "bytes", "L", "floor", "weft",
             "Open MPI", "MPICH", "weft/floor", "openmpi/weft", "mpich/weft"
     } else if (part == "process") {
         printf "2 processes, process level; !: slower than Open MPI\n"
@@ -210,6 +210,11 @@ function head(part,    i) {
             "mpich/weft"
     } else if (part == "yield") {
         printf "%s processes on %s cores, process level, all yielding; !: slower than Open MPI\n", yielding, cores
+        printf "%-20s %8s %20s %20s %14s\n", "operation", "bytes", "weft", "Open MPI", "openmpi/weft"
+    } else if (part ~ /^hybrid/) {
+        split(part, shape, "[ x]")
+        printf "%d processes of %d threads (weft) on %s cores against %d processes, all yielding; !: slower than Open MPI\n",
+            shape[2], shape[3], cores, shape[2] * shape[3]
         printf "%-20s %8s %20s %20s %14s\n", "operation", "bytes", "weft", "Open MPI", "openmpi/weft"
     } else if (part == "nonblocking") {
         printf "weft, 2 processes, process level, samples in turn; ratios to blocking; !: more than 3 %% above\n"
@@ -243,7 +248,7 @@ function table(part,    i, split_key) {
             thread_line(split_key[2], split_key[3], keys[i])
         else if (part == "process")
             process_line(split_key[2], split_key[3], keys[i])
-        else if (part == "yield")
+        else if (part == "yield" || part ~ /^hybrid/)
             yield_line(split_key[2], split_key[3], keys[i])
         else if (part == "nonblocking")
             nonblocking_line(split_key[2], split_key[3], keys[i])
@@ -278,6 +283,8 @@ END {
     limits_table()
     table("process")
     table("yield")
+    table("hybrid 2x2")
+    table("hybrid 4x4")
     table("nonblocking")
     table("overlap")
     table("messages")

@@ -7,6 +7,7 @@
 #     thread       2 threads of a process against 2 processes of the MPIs, and against hand-written loops
 #     process      2 processes each, every collective
 #     yield        P processes each (default: 2 for each core, at least 4) on all cores, all of which yield while they wait
+#     hybrid       2 processes of 2 threads, and 4 of 4, against 4 and 16 processes of Open MPI that yield
 #     nonblocking  weft, 2 processes: blocking, nonblocking and persistent calls of every collective, in turn in one run
 #     overlap      2 processes each: how much of a nonblocking collective, and of a message each way, computation hides
 #     messages     between two ranks: 2 threads of a process and 2 processes (weft) against 2 processes of the MPIs, bare UCX,
@@ -19,7 +20,7 @@
 set -euo pipefail
 
 usage() {
-    echo "usage: bench/run.sh BUILD_FOLDER [--part thread|process|yield|nonblocking|overlap|messages]... [--quick]" >&2
+    echo "usage: bench/run.sh BUILD_FOLDER [--part thread|process|yield|hybrid|nonblocking|overlap|messages]... [--quick]" >&2
     echo "                    [--rounds R] [--processes P]" >&2
     exit 2
 }
@@ -51,7 +52,7 @@ for number in "$rounds" "$processes"; do
     case $number in '' | *[!0-9]* | 0) usage ;; esac
 done
 for part in $parts; do
-    case $part in thread | process | yield | nonblocking | overlap | messages) ;; *) usage ;; esac
+    case $part in thread | process | yield | hybrid | nonblocking | overlap | messages) ;; *) usage ;; esac
 done
 [ -n "$build" ] || usage
 if [ ! -x "$build/bin/weft-bench" ] || [ ! -x "$build/bin/weftrun" ]; then
@@ -64,7 +65,6 @@ bin=$(cd "$build/bin" && pwd)
 rows=$build/bench.jsonl
 limit_s=60 # no single run of a benchmark comes near it
 failures=0
-of_threads="barrier allreduce bcast reduce allgather alltoall"
 of_processes="barrier bcast scatter scatterv gather gatherv allgather allgatherv alltoall alltoallv alltoallw reduce allreduce
     reduce_scatter reduce_scatter_block scan exscan"
 overlapped="bcast allreduce allgather alltoall overlap"
@@ -94,14 +94,13 @@ bind=none
 [ "$(nproc)" -lt 2 ] || bind=core
 
 # openmpi and mpich: the launchers, for 2 processes with a core each; openmpi_yield: for more processes than cores, none of
-# which keeps a core while it waits. (MPICH's processes cannot be told to: they are left out there.)
+# which keeps a core while it waits; their number follows. (MPICH's cannot be told to: they are left out there.)
 openmpi=() openmpi_yield=() mpich=()
 if [ -x "$bin/peer-openmpi" ]; then
     launcher=$(command -v mpirun.openmpi || command -v mpirun || true)
     if [ -n "$launcher" ]; then
         openmpi=("$launcher" --oversubscribe --bind-to "$bind" -n 2 "$bin/peer-openmpi")
-        openmpi_yield=("$launcher" --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -n "$processes"
-            "$bin/peer-openmpi")
+        openmpi_yield=("$launcher" --oversubscribe --bind-to none --mca mpi_yield_when_idle 1)
         export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     fi
 fi
@@ -120,6 +119,14 @@ peers() {
     [ ${#mpich[@]} -eq 0 ] || measure MPICH "$samples" "${mpich[@]}" "$operation" "$@"
 }
 
+# yielding PROCESSES SAMPLES OPTION…
+yielding() {
+    local count=$1 samples=$2
+    shift 2
+    [ ${#openmpi[@]} -eq 0 ] ||
+        measure "Open MPI, yielding" "$samples" "${openmpi_yield[@]}" -n "$count" "$bin/peer-openmpi" "$operation" "$@"
+}
+
 # weft PROCESSES SAMPLES OPTION…
 weft() {
     local count=$1 samples=$2
@@ -128,11 +135,8 @@ weft() {
 }
 
 part_thread() {
-    local sizes=8,1K,32K,1M limit_sizes=8 # floors exist for two only; the flag latency is wanted beside every operation
-    if [ "$operation" = allreduce ]; then
-        sizes=$sizes,4M
-        limit_sizes=$sizes
-    fi
+    local sizes=8,1K,32K,1M,4M limit_sizes=8 # floors exist for two only; the flag latency is wanted beside every operation
+    [ "$operation" != allreduce ] || limit_sizes=$sizes
     measure limits 0 "$bin/weft-bench" limits --bytes "$limit_sizes"
     measure weft 0 "$bin/weftrun" -n 1 -t 2 "$bin/weft-bench" "$operation" --bytes "$sizes"
     peers 0 --bytes "$sizes"
@@ -145,7 +149,16 @@ part_process() {
 
 part_yield() {
     weft "$processes" 100 --bytes 8,32K,1M
-    [ ${#openmpi[@]} -eq 0 ] || measure "Open MPI, yielding" 100 "${openmpi_yield[@]}" "$operation" --bytes 8,32K,1M
+    yielding "$processes" 100 --bytes 8,32K,1M
+}
+
+part_hybrid() {
+    local count part
+    for count in 2 4; do
+        part="hybrid ${count}x$count"
+        measure "weft, $part" 20 "$bin/weftrun" -n "$count" -t "$count" "$bin/weft-bench" "$operation" --bytes 16,1K,32K,1M
+        yielding $((count * count)) 20 --bytes 16,1K,32K,1M
+    done
 }
 
 part_nonblocking() {
@@ -176,7 +189,6 @@ part_messages() {
 
 operations_of() {
     case $1 in
-        thread) echo "$of_threads" ;;
         overlap) echo "$overlapped" ;;
         messages) echo "$of_messages" ;;
         *) echo "$of_processes" ;;
@@ -185,7 +197,7 @@ operations_of() {
 
 : >"$rows"
 for ((round = 1; round <= rounds; round++)); do
-    for part in ${parts:-thread process yield nonblocking overlap messages}; do
+    for part in ${parts:-thread process yield hybrid nonblocking overlap messages}; do
         for operation in $(operations_of "$part"); do
             if [ -t 2 ]; then printf '\rround %d of %d: %-12s %-22s' "$round" "$rounds" "$part" "$operation" >&2; fi
             "part_$part"

@@ -207,7 +207,7 @@ int bench_candidates(enum inter_collective collective, inter_algorithm candidate
     for (int i = 0; i < names && next < end && inter_algorithm_at(collective, i, next); i++)
         next += !next->bracketed;
     for (size_t s = 0; s < sizeof(segmented) / sizeof(segmented[0]); s++)
-        if (inter_algorithm_find(collective, segmented[s], next))
+        if (inter_is(collective, INTER_VECTORS) && inter_algorithm_find(collective, segmented[s], next))
             next++;
     return (int)(next - candidates);
 }

@@ -33,12 +33,20 @@ build() {
     env "$@" cmake --preset "$preset" >/dev/null && cmake --build --preset "$preset"
 }
 
-# tidy: the C files that clang compiled for the TSan build, with its flags.
+# tidy: the C files that clang compiled for the TSan build, with its flags; long ones first, so that no core waits for the last.
 tidy() {
-    sed -nE 's/^ *"file": "(.*\.c)",?$/\1/p' build-tsan/compile_commands.json | sort -u |
-        xargs -P "$jobs" -n 2 clang-tidy --quiet -p build-tsan 2>&1 |
+    sed -nE 's/^ *"file": "(.*\.c)",?$/\1/p' build-tsan/compile_commands.json | sort -u | xargs -d '\n' ls -S |
+        xargs -d '\n' -P "$jobs" -n 1 clang-tidy --quiet -p build-tsan 2>&1 |
         sed -E '/^[0-9]+ warnings? generated\.$/d'
 }
+
+# syntax: the tests in C++ that the TSan build leaves out, as far as clang's warnings.
+syntax() (
+    cd build-tsan || exit
+    local rooms=(tests/*/cmake_install.cmake)
+    comm -23 <(ninja -t commands "${rooms[@]/%cmake_install.cmake/all}" | sort) <(ninja -t commands all | sort) |
+        sed -nE 's/ -c [^ ]+\.cpp$/ -fsyntax-only&/p' | xargs -P "$jobs" -d '\n' -n 1 sh -c
+)
 
 run_tests() {
     ctest --preset "$1" -j "$jobs" | tee -a "$results"
@@ -51,6 +59,7 @@ step "build: gcc, release" build release CC=gcc CXX=g++
 step "tests: release" run_tests release
 step "build: clang, ThreadSanitizer" build tsan
 step "lint: clang-tidy" tidy
+step "lint: clang's warnings" syntax
 step "tests: ThreadSanitizer" run_tests tsan
 step "build: gcc, AddressSanitizer and UndefinedBehaviorSanitizer" build asan CC=gcc CXX=g++
 step "tests: AddressSanitizer and UndefinedBehaviorSanitizer" run_tests asan

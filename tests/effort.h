@@ -17,10 +17,10 @@ template <class Number> constexpr Number rounds(Number all) {
     return Number((size_t(all) + parts - 1) / parts);
 }
 
-// Of a list; another part for each `shift`, and something in any case.
-template <class List> List part_of(const List &all, size_t shift) {
+// Of a list one part in `of`; another one for each `shift`, and something in any case.
+template <class List> List part_of(const List &all, size_t shift, size_t of = parts) {
     List part;
-    for (size_t i = all.empty() ? 0 : shift % std::min(parts, all.size()); i < all.size(); i += parts)
+    for (size_t i = all.empty() ? 0 : shift % std::min(of, all.size()); i < all.size(); i += of)
         part.push_back(all[i]);
     return part;
 }

@@ -141,8 +141,9 @@ static int show_algorithms(void) {
         show_compositions(collective);
     }
     printf("Parts of a composition are algorithms of the collectives named in it. Those of bcast, reduce, allreduce, "
-           "scan\n"
-           "and exscan may end with the bytes of a segment, as in MST:64K; :0 is none.\n");
+           "scan,\n"
+           "exscan, scatter, allgather, alltoall, reduce_scatter and reduce_scatter_block may end with the bytes of a\n"
+           "segment, as in MST:64K; :0 is none.\n");
     return WEFT_SUCCESS;
 }
 

@@ -33,8 +33,8 @@
  *   same one, with an operation of the user's, which finds the elements laid out as the type says.
  * - Buffers of different ranks do not overlap; a send and a receive buffer of one call overlap only as WEFT_IN_PLACE.
  * - Errors that all report: WEFT_ERR_ARG (no communicator or one given back; null buffer with a count above 0; no datatype,
- *   or one that is not committed; an operation that the type does not have; WEFT_IN_PLACE where it is not allowed; bytes
- *   that overflow size_t), WEFT_ERR_RANK (root outside 0 … p-1), WEFT_ERR_THREAD (a handle of another thread; a process
+ *   or one that is not committed; an operation that the type does not have; WEFT_IN_PLACE where it is not allowed; bytes or
+ *   displacements that memory cannot hold), WEFT_ERR_RANK (root outside 0 … p-1), WEFT_ERR_THREAD (a handle of another thread; a process
  *   communicator under FUNNELED on another thread than weft_init's), WEFT_ERR_MISMATCH (ranks are in
  *   different calls, or a message is shorter than expected), WEFT_ERR_TRUNCATE (or longer), WEFT_ERR_NOMEM,
  *   WEFT_ERR_TRANSPORT, WEFT_ERR_PROC_FAILED. Errors in the arguments are found before anything is sent.

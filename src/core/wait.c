@@ -15,7 +15,7 @@
 #define HOT_LOOKS             100u
 /* With more threads than cores, who we wait for most likely needs this core. Who sleeps is woken late, and makes the others wait
  * so long that they sleep too: a millisecond or so of giving the core away comes first. */
-#define SPINS_OVERSUBSCRIBED  4u
+#define SPINS_OVERSUBSCRIBED  2u
 #define YIELDS_OVERSUBSCRIBED 2000u
 /* How long a sleeper that also drives something else sleeps at most, in nanoseconds. */
 #define IDLE_SLEEP_NS         10000000L

@@ -157,13 +157,14 @@ static int check_scatter(const weft_comm *comm, hier_arguments *a, bool here) {
     return check_equal(comm, a->call, a->bytes, recv_bytes);
 }
 
-static int check_displ(const weft_comm *comm, const char *call, ptrdiff_t displ, const weft_datatype *type,
-                       const char *side, int rank) {
+/* A displacement in bytes, of a block that is not empty: so that differences of two are none that overflow. */
+static int check_displ(const weft_comm *comm, const char *call, ptrdiff_t displ, ptrdiff_t extent, const char *side,
+                       int rank) {
     ptrdiff_t bytes;
-    if (type->contiguous || !__builtin_mul_overflow(displ, type->extent, &bytes))
+    if (!__builtin_mul_overflow(displ, extent, &bytes) && bytes <= PTRDIFF_MAX / 4 && bytes >= -(PTRDIFF_MAX / 4))
         return WEFT_SUCCESS;
-    return core_error(WEFT_ERR_ARG, "rank %d: %s: %s_displs[%d] is %td extents of %td bytes, more than memory can hold",
-                      comm->rank, call, side, rank, displ, type->extent);
+    return core_error(WEFT_ERR_ARG, "rank %d: %s: %s_displs[%d] is %td times %td bytes, more than memory can hold",
+                      comm->rank, call, side, rank, displ, extent);
 }
 
 /* One side's counts and displacements, of one type or (types) of one each; *own_bytes: those of the rank's own block. */
@@ -186,8 +187,8 @@ static int check_counts(const weft_comm *comm, hier_arguments *a, bool send, siz
         int code = check_type(comm, a, type, send ? "send_type" : "recv_type");
         if (!code)
             code = hier_check_bytes(comm, call, counts[rank], type, 1, &bytes);
-        if (!code && bytes && !many)
-            code = check_displ(comm, call, displs[rank], type, side, rank);
+        if (!code && bytes)
+            code = check_displ(comm, call, displs[rank], many ? 1 : type->extent, side, rank);
         if (code)
             return code;
         if (__builtin_add_overflow(*total_bytes, bytes, total_bytes) || *total_bytes > PTRDIFF_MAX)

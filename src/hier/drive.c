@@ -55,6 +55,10 @@ int hier_agent_join(weft_comm *comm) {
     return WEFT_SUCCESS;
 }
 
+hier_agent *hier_agent_of_caller(const hier_world *world) {
+    return self && self->comms->world == world && (self->parts || self->talks) ? self : NULL;
+}
+
 void hier_agent_part(weft_comm *comm) {
     hier_agent *agent = comm->agent;
     weft_comm **link = &agent->comms;

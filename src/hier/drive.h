@@ -72,10 +72,13 @@ typedef struct hier_wait {
 /** Moves things on until look() says true: then, true. With `once`, after one try, whatever it says. */
 bool hier_drive_until(const hier_wait *wait, bool once);
 
-/** A wait for something of a communicator. */
+/** The calling thread's, when it has messages or parts of this world to look after; else NULL. */
+hier_agent *hier_agent_of_caller(const hier_world *world);
+
+/** A wait for something of a communicator: of processes, its thread looks after what it has on others all the same. */
 static inline hier_wait hier_wait_on(const weft_comm *comm, hier_look *look, hier_describe *describe, void *argument) {
     return (hier_wait){.world = comm->world,
-                       .agent = comm->agent,
+                       .agent = comm->agent ? comm->agent : hier_agent_of_caller(comm->world),
                        .waiting = comm->team ? &comm->team->intra->waiting : &comm->world->waiting,
                        .network = comm->layout->nodes > 1 || hier_comm_serves(comm),
                        .own = comm->channel != &comm->world->channel,

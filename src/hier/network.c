@@ -7,8 +7,11 @@
 #include <hier/waits.h>
 #include <stddef.h>
 
-/* Under SERIALIZED the leader drives at every look, the others now and then, lest all fight for the funnel. */
+/* Under SERIALIZED the leader drives at every look, the others now and then, lest all fight for the funnel. Where cores are short
+ * few run at once, and whoever does drives: then the last to come starts the network part, not the leader when it next has a core. */
 #define DRIVE_EVERY 16
+/* Who waits for threads of his process only, and has nothing of his own to look after, looks more seldom yet. */
+#define SERVE_EVERY 64
 /* Who waits for a thread's pieces, with some on the wire, sleeps so long at most. */
 #define PIECES_NS   1000000L
 
@@ -244,7 +247,8 @@ static enum core_idle drive(void *argument, bool tired) {
     hier_call_looks(call, tired);
     if (hier_is_busy(call->comm) && hier_agent_progress(call->comm->agent))
         return CORE_IDLE_MOVED;
-    if (self != 0 && (funneled || (!tired && call->looks++ % DRIVE_EVERY)))
+    bool seldom = !tired && call->meeting.team->waiting.hot;
+    if (self != 0 && (funneled || (seldom && call->looks++ % DRIVE_EVERY)))
         return CORE_IDLE_NOTHING;
     if ((funneled && !hier_is_leader(world)) || !hier_funnel_try(world))
         return CORE_IDLE_NOTHING;
@@ -315,13 +319,18 @@ enum core_idle hier_idle(void *argument, bool tired) {
     const weft_comm *comm = call->comm;
     hier_world *world = comm->world;
     hier_call_looks(call, tired);
-    if (!comm->minds && !comm->agent->parts)
+    bool minds = comm->minds || comm->agent->parts;
+    if (!minds && !world->transport)
         return CORE_IDLE_NOTHING;
     /* Others may need this thread's part in a message, or in another collective, before they come to this one. */
-    if (hier_agent_progress(comm->agent))
+    if (minds && hier_agent_progress(comm->agent))
         return CORE_IDLE_MOVED;
-    /* What others wait for, or what this thread has under way on other communicators, may need the network. */
-    bool looks = tired || hier_is_funneled(world) || comm->agent->looks++ % DRIVE_EVERY == 0;
+    /*
+     * What others wait for, or what this thread has under way on other communicators, may need the network; so may what the process
+     * has on its own, and nobody else may be in weft.
+     */
+    bool looks =
+        tired || (minds && hier_is_funneled(world)) || comm->agent->looks++ % (minds ? DRIVE_EVERY : SERVE_EVERY) == 0;
     if (!world->transport || !looks || !hier_may_drive(world) || !hier_funnel_try(world))
         return CORE_IDLE_NOTHING;
     bool moved = hier_progress(world);

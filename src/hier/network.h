@@ -36,6 +36,7 @@ typedef int hier_start_function(hier_call *call);
 typedef struct hier_pieces {
     size_t number;            /* 1: not at all */
     size_t elements, strands; /* of each but the last */
+    size_t cuts;              /* of blocks, instead of elements: into so many segments each is cut */
     size_t at;                /* the next one that this thread waits for */
     bool gated;               /* they begin one by one */
 } hier_pieces;

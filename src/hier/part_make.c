@@ -43,15 +43,15 @@ typedef struct arrays {
     const weft_datatype *const *types;
 } arrays;
 
-/* Copies one side's to `memory`, in bytes; where its end is. */
-static void *copy_side(arrays *side, size_t ranks, const weft_datatype *type, void *memory) {
+/* Copies one side's to `memory`, in bytes; where its end is. `size`: an element's, where the blocks have no types of their own. */
+static void *copy_side(arrays *side, size_t ranks, size_t size, void *memory) {
     size_t *counts = memory;
     ptrdiff_t *displs = (ptrdiff_t *)(counts + ranks);
     const weft_datatype **types = (const weft_datatype **)(displs + ranks);
     for (size_t rank = 0; rank < ranks; rank++) {
-        size_t size = side->types ? side->types[rank]->size_bytes : type->size_bytes;
-        counts[rank] = side->counts[rank] * size;
-        displs[rank] = side->displs[rank] * (side->types ? 1 : (ptrdiff_t)size);
+        counts[rank] = side->counts[rank] * (side->types ? side->types[rank]->size_bytes : size);
+        /* Of an empty block the displacement means nothing. */
+        displs[rank] = counts[rank] ? side->displs[rank] * (side->types ? 1 : (ptrdiff_t)size) : 0;
         types[rank] = WEFT_BYTE;
     }
     *side = (arrays){counts, displs, side->types ? types : NULL};
@@ -75,7 +75,7 @@ static int copy_arrays(const weft_comm *comm, hier_part *part) {
     }
     if (which & SEND) {
         arrays side = {a->send_counts, a->send_displs, typed ? a->send_types : NULL};
-        memory = copy_side(&side, ranks, typed ? NULL : a->send_type, memory);
+        memory = copy_side(&side, ranks, typed ? 0 : a->send_type->size_bytes, memory);
         a->send_counts = side.counts;
         a->send_displs = side.displs;
         a->send_types = side.types;
@@ -83,7 +83,7 @@ static int copy_arrays(const weft_comm *comm, hier_part *part) {
     }
     if (which & RECV) {
         arrays side = {a->recv_counts, a->recv_displs, typed ? a->recv_types : NULL};
-        copy_side(&side, ranks, typed ? NULL : a->recv_type, memory);
+        copy_side(&side, ranks, typed ? 0 : a->recv_type->size_bytes, memory);
         a->recv_counts = side.counts;
         a->recv_displs = side.displs;
         a->recv_types = side.types;

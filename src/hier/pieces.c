@@ -1,21 +1,62 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <core/error.h>
 #include <hier/pieces.h>
 #include <hier/thread.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A thread's share of a piece is a page at least: with less it would be as long at meeting the others as at work. */
 #define SHARE_BYTES 4096u
 
-void hier_cut_vector(hier_call *call, size_t count, size_t segment, size_t segment_bytes) {
+/* Of so many segments. */
+static void gather_strands(hier_call *call, size_t segments, size_t segment_bytes) {
     hier_pieces *pieces = &call->pieces;
     size_t least = (size_t)hier_threads(call) * SHARE_BYTES;
     pieces->strands = (least + segment_bytes - 1) / segment_bytes;
     /* The counter tells so many apart. Half of them, lest the last one be taken for the end. */
-    while (count / segment / pieces->strands >= HIER_MAX_PIECES / 2)
+    while (segments / pieces->strands >= HIER_MAX_PIECES / 2)
         pieces->strands *= 2;
+    pieces->gated = false;
+}
+
+void hier_cut_vector(hier_call *call, size_t count, size_t segment, size_t segment_bytes) {
+    hier_pieces *pieces = &call->pieces;
+    gather_strands(call, count / segment, segment_bytes);
     pieces->elements = pieces->strands * segment;
     pieces->number = pieces->elements < count ? (count + pieces->elements - 1) / pieces->elements : 1;
-    pieces->gated = false;
+}
+
+void hier_cut_into(hier_call *call, size_t cuts, size_t segment_bytes) {
+    hier_pieces *pieces = &call->pieces;
+    gather_strands(call, cuts, segment_bytes);
+    pieces->cuts = cuts;
+    pieces->number = (cuts + pieces->strands - 1) / pieces->strands;
+}
+
+int hier_start_blocks(hier_call *call, const inter_binding *binding) {
+    const hier_layout *layout = call->comm->layout;
+    size_t bytes = call->arguments->bytes, entries = (size_t)layout->nodes + 1, *offsets = NULL;
+    inter_view view = {.collective = call->arguments->collective,
+                       .element_bytes = bytes,
+                       .rank = call->comm->node,
+                       .size = layout->nodes,
+                       .root = call->root_node,
+                       .offsets = layout->offsets};
+    if (inter_cuts(call->choice.process, view.collective, hier_typical_bytes(call), 1) > 1) {
+        offsets = malloc(entries * sizeof(*offsets));
+        if (!offsets)
+            return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for %d nodes", call->comm->rank,
+                              call->arguments->call, layout->nodes);
+        for (size_t node = 0; node < entries; node++)
+            offsets[node] = layout->offsets[node] * bytes;
+        /* Segments need not end where a rank's block does: then elements are bytes. */
+        view.element_bytes = 1;
+        view.typical = hier_typical_bytes(call);
+        view.offsets = offsets;
+    }
+    int code = hier_start(call, &view, binding);
+    free(offsets);
+    return code;
 }
 
 void hier_piece_ready(hier_call *call, size_t index) {

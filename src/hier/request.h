@@ -25,6 +25,9 @@ typedef struct hier_operation {
         *staging; /* of types whose data are not one run: packed at each start, unpacked at its end; or NULL */
 } hier_operation;
 
+/** A user's request, of whatever kind: WEFT_ERR_ARG when it was completed or freed, and what hier_check_comm finds. */
+int hier_check_request(const weft_request *request, const char *call);
+
 /** Prepares a collective whose arguments are checked, and starts it unless it is persistent. Errors: WEFT_ERR_NOMEM,
  * WEFT_ERR_MISMATCH (own block). */
 int hier_request_make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request);

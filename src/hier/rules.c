@@ -7,10 +7,9 @@
  * GB/s) with one process on each host. tests/hier/test_rules.cpp holds every choice against the best of all. Where threads
  * matter it is because a node's block is that of all its threads: a limit in bytes falls as they become more.
  *
- * HIER_HOST: up to four nodes, which mostly are processes of one host and may share its cores. The rows of two processes were
- * measured there; those of three and four are as old and stay until somebody measures: the model would take RAB for two, and
- * chains of short segments for more, but knows nothing of memory that is shared, nor of a wake-up for each segment. Of two with
- * several threads each, vectors of more than half a mebibyte are cut, so that threads and network overlap (pieces.h): into
+ * HIER_HOST: up to four nodes, which mostly are processes of one host and may share its cores: the model knows nothing of memory that
+ * is shared, nor of a wake-up for each segment, and would take chains of short ones. These rows were measured there, those of allreduce
+ * over a link of 1 Gbit/s between two hosts as well. Long vectors are cut, so that threads and network overlap (pieces.h): into
  * segments that take longer than to wake who waits for one.
  *
  * HIER_STRUCTURE: one node, where the process level does nothing; or collectives whose counts only some ranks know, so that
@@ -19,7 +18,9 @@
  * The last rows of reductions are for operands that must meet in the fixed bracketing. There is nothing to choose but between
  * whole vectors and slices: the limit is where a second message costs as much as the bytes that it spares.
  *
- * The thread level's limits are measured: what fits a cell goes inline, on one node sums up to 256 bytes.
+ * The thread level's limits are measured: what fits a cell goes inline, on one node sums up to 256 bytes, and of two threads what
+ * they show each other up to so much: then they meet once, not twice, at the price of a copy. What all nodes' threads gather must fit
+ * the tray, too.
  */
 #include <hier/select.h>
 #include <intra/team.h>
@@ -34,6 +35,8 @@
 // clang-format off
 const hier_rule hier_rules[] = {
     /* of                      nodes thrds bytes     process                   segment   threads      from */
+    {INTER_BARRIER,                2, ANY, ALL,      "DISS",                   0,        HIER_FLAGS,  HIER_MODEL},
+    {INTER_BARRIER,               12, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_BARRIER,              ANY, ANY, ALL,      "DISS",                   0,        HIER_FLAGS,  HIER_MODEL},
 
     {INTER_BCAST,                 24, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
@@ -41,8 +44,9 @@ const hier_rule hier_rules[] = {
     {INTER_BCAST,                  2,   1, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
     {INTER_BCAST,                  2, ANY, KIB(512), "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
     {INTER_BCAST,                  2, ANY, ALL,      "nbFT",                   KIB(512), HIER_FLAGS,  HIER_HOST},
-    {INTER_BCAST,                  4, ANY, KIB(128), "MST",                    0,        HIER_FLAGS,  HIER_HOST},
-    {INTER_BCAST,                  4, ANY, ALL,      "CHAIN",                  KIB(64),  HIER_FLAGS,  HIER_HOST},
+    {INTER_BCAST,                  4, ANY, KIB(32),  "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
+    {INTER_BCAST,                  4, ANY, KIB(256), "MST",                    0,        HIER_FLAGS,  HIER_HOST},
+    {INTER_BCAST,                  4, ANY, ALL,      "CHAIN",                  KIB(256), HIER_FLAGS,  HIER_HOST},
     {INTER_BCAST,                 12, ANY, KIB(8),   "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_BCAST,                ANY, ANY, KIB(16),  "bFaT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_BCAST,                ANY, ANY, KIB(64),  "MST",                    0,        HIER_FLAGS,  HIER_MODEL},
@@ -57,6 +61,11 @@ const hier_rule hier_rules[] = {
     {INTER_BCAST,                256, ANY, ALL,      "CHAIN",                  KIB(16),  HIER_FLAGS,  HIER_MODEL},
     {INTER_BCAST,                ANY, ANY, ALL,      "SAG",                    0,        HIER_FLAGS,  HIER_MODEL},
 
+    {INTER_SCATTER,                1, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
+    {INTER_SCATTER,               32, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
+    {INTER_SCATTER,                4,   1, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
+    {INTER_SCATTER,                4, ANY, KIB(512), "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
+    {INTER_SCATTER,                4, ANY, ALL,      "nbFT",                   KIB(512), HIER_FLAGS,  HIER_HOST},
     {INTER_SCATTER,               32, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_SCATTER,              ANY,   1, KIB(1),   "MST",                    0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_SCATTER,              ANY,   4, 256,      "MST",                    0,        HIER_FLAGS,  HIER_MODEL},
@@ -65,6 +74,8 @@ const hier_rule hier_rules[] = {
     {INTER_SCATTER,              ANY, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_SCATTERV,             ANY, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
 
+    {INTER_GATHER,                 1, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
+    {INTER_GATHER,                32, ANY, INLINE,   "nb1FT",                  0,        HIER_INLINE, HIER_MODEL},
     {INTER_GATHER,                32, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_GATHER,               ANY,   1, KIB(1),   "MST",                    0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_GATHER,               ANY,   4, 256,      "MST",                    0,        HIER_FLAGS,  HIER_MODEL},
@@ -73,6 +84,16 @@ const hier_rule hier_rules[] = {
     {INTER_GATHER,               ANY, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_GATHERV,              ANY, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
 
+    {INTER_ALLGATHER,              1,   2, 128,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_ALLGATHER,              1,   2, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
+    {INTER_ALLGATHER,              1, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_ALLGATHER,              2,   2, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
+    {INTER_ALLGATHER,              4,   4, 256,      "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
+    {INTER_ALLGATHER,              8,   8, 64,       "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
+    {INTER_ALLGATHER,             16,  16, 16,       "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
+    {INTER_ALLGATHER,              4,   1, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
+    {INTER_ALLGATHER,              4, ANY, KIB(512), "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
+    {INTER_ALLGATHER,              4, ANY, ALL,      "nbFT",                   KIB(256), HIER_FLAGS,  HIER_HOST},
     {INTER_ALLGATHER,             24, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLGATHER,             48,   1, KIB(1),   "nbBDE",                  0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLGATHER,             48,   4, 256,      "nbBDE",                  0,        HIER_FLAGS,  HIER_MODEL},
@@ -103,6 +124,9 @@ const hier_rule hier_rules[] = {
     {INTER_ALLGATHERV,           ANY, ANY, KIB(4),   "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLGATHERV,           ANY, ANY, ALL,      "nbBKT",                  0,        HIER_FLAGS,  HIER_MODEL},
 
+    {INTER_ALLTOALL,               1,   2, 256,      "nb1FT",                  0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_ALLTOALL,               1,   2, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
+    {INTER_ALLTOALL,              16, ANY, INLINE,   "nb1FT",                  0,        HIER_INLINE, HIER_MODEL},
     {INTER_ALLTOALL,              16, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLTOALL,              32,   1, KIB(4),   "BRUCK",                  0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLTOALL,              32, ANY, MIB(16),  "nb1FT",                  0,        HIER_FLAGS,  HIER_MODEL},
@@ -119,11 +143,11 @@ const hier_rule hier_rules[] = {
     {INTER_REDUCE,                 4, ANY, INLINE,   "MST",                    0,        HIER_INLINE, HIER_HOST},
     {INTER_REDUCE,                24, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_REDUCE,               ANY, ANY, INLINE,   "MST",                    0,        HIER_INLINE, HIER_MODEL},
-    {INTER_REDUCE,                 2,   1, MIB(2),   "MST",                    0,        HIER_SLICES, HIER_HOST},
-    {INTER_REDUCE,                 2,   1, ALL,      "MST",                    KIB(256), HIER_SLICES, HIER_HOST},
+    {INTER_REDUCE,                 2,   1, KIB(8),   "MST",                    0,        HIER_SLICES, HIER_HOST},
+    {INTER_REDUCE,                 2,   1, ALL,      "RAB",                    0,        HIER_SLICES, HIER_HOST},
     {INTER_REDUCE,                 2, ANY, KIB(512), "MST",                    0,        HIER_SLICES, HIER_HOST},
     {INTER_REDUCE,                 2, ANY, ALL,      "MST",                    KIB(512), HIER_SLICES, HIER_HOST},
-    {INTER_REDUCE,                 4, ANY, KIB(8),   "MST",                    0,        HIER_SLICES, HIER_HOST},
+    {INTER_REDUCE,                 4, ANY, KIB(32),  "nbFT",                   0,        HIER_SLICES, HIER_HOST},
     {INTER_REDUCE,                 4, ANY, MIB(2),   "RAB",                    0,        HIER_SLICES, HIER_HOST},
     {INTER_REDUCE,                 4, ANY, ALL,      "RAB",                    MIB(1),   HIER_SLICES, HIER_HOST},
     {INTER_REDUCE,                 8, ANY, KIB(4),   "nbFT",                   0,        HIER_SLICES, HIER_MODEL},
@@ -137,20 +161,18 @@ const hier_rule hier_rules[] = {
     {INTER_REDUCE,               ANY, ANY, MIB(4),   "RAB",                    KIB(256), HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE,               192, ANY, ALL,      "CHAIN",                  KIB(16),  HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE,               ANY, ANY, ALL,      "RAB",                    KIB(256), HIER_SLICES, HIER_MODEL},
-    {INTER_REDUCE,                ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
-    {INTER_REDUCE,                ANY, ANY, KIB(8),   "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
-    {INTER_REDUCE,                ANY, ANY, ALL,      "SFOLD",                  0,        HIER_SLICES, HIER_STRUCTURE},
+    {INTER_REDUCE,               ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_REDUCE,               ANY, ANY, KIB(8),   "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
+    {INTER_REDUCE,               ANY, ANY, ALL,      "SFOLD",                  0,        HIER_SLICES, HIER_STRUCTURE},
 
     {INTER_ALLREDUCE,              1, ANY, 256,      "nbBDE",                  0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_ALLREDUCE,              1, ANY, ALL,      "nbBDE",                  0,        HIER_SLICES, HIER_STRUCTURE},
-    {INTER_ALLREDUCE,              4, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_HOST},
+    {INTER_ALLREDUCE,              2, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_HOST},
     {INTER_ALLREDUCE,             12, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_ALLREDUCE,            ANY, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_MODEL},
-    {INTER_ALLREDUCE,              2,   1, MIB(2),   "nbBDE",                  0,        HIER_SLICES, HIER_HOST},
-    {INTER_ALLREDUCE,              2,   1, ALL,      "nbBDE",                  KIB(256), HIER_SLICES, HIER_HOST},
-    {INTER_ALLREDUCE,              2, ANY, KIB(512), "nbBDE",                  0,        HIER_SLICES, HIER_HOST},
-    {INTER_ALLREDUCE,              2, ANY, ALL,      "nbBDE",                  KIB(512), HIER_SLICES, HIER_HOST},
-    {INTER_ALLREDUCE,              4, ANY, KIB(8),   "nbBDE",                  0,        HIER_SLICES, HIER_HOST},
+    {INTER_ALLREDUCE,              4, ANY, KIB(8),   "nbFT",                   0,        HIER_SLICES, HIER_HOST},
+    {INTER_ALLREDUCE,              2, ANY, MIB(2),   "RAB",                    0,        HIER_SLICES, HIER_HOST},
+    {INTER_ALLREDUCE,              4, ANY, KIB(64),  "BKT",                    0,        HIER_SLICES, HIER_HOST},
     {INTER_ALLREDUCE,              4, ANY, MIB(2),   "RAB",                    0,        HIER_SLICES, HIER_HOST},
     {INTER_ALLREDUCE,              4, ANY, ALL,      "RAB",                    MIB(1),   HIER_SLICES, HIER_HOST},
     {INTER_ALLREDUCE,              6, ANY, KIB(16),  "nbFT",                   0,        HIER_SLICES, HIER_MODEL},
@@ -163,55 +185,67 @@ const hier_rule hier_rules[] = {
     {INTER_ALLREDUCE,            ANY, ANY, MIB(1),   "RAB",                    KIB(256), HIER_SLICES, HIER_MODEL},
     {INTER_ALLREDUCE,             96, ANY, ALL,      "BKT",                    MIB(1),   HIER_SLICES, HIER_MODEL},
     {INTER_ALLREDUCE,            ANY, ANY, ALL,      "RAB",                    KIB(256), HIER_SLICES, HIER_MODEL},
-    {INTER_ALLREDUCE,               1, ANY, 256,      "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
-    {INTER_ALLREDUCE,               1, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
-    {INTER_ALLREDUCE,             ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
-    {INTER_ALLREDUCE,               2, ANY, KIB(128), "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
-    {INTER_ALLREDUCE,             ANY, ANY, KIB(8),   "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
-    {INTER_ALLREDUCE,             ANY, ANY, ALL,      "SFOLD",                  0,        HIER_SLICES, HIER_STRUCTURE},
+    {INTER_ALLREDUCE,              1, ANY, 256,      "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_ALLREDUCE,              1, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
+    {INTER_ALLREDUCE,            ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_ALLREDUCE,              2, ANY, KIB(128), "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
+    {INTER_ALLREDUCE,            ANY, ANY, KIB(8),   "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
+    {INTER_ALLREDUCE,            ANY, ANY, ALL,      "SFOLD",                  0,        HIER_SLICES, HIER_STRUCTURE},
 
     {INTER_REDUCE_SCATTER,       ANY, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_MODEL},
     {INTER_REDUCE_SCATTER,       ANY, ANY, INLINE,   "MSTReduce+MSTScatterv",  0,        HIER_INLINE, HIER_MODEL},
-    {INTER_REDUCE_SCATTER,         3, ANY, ALL,      "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
+    {INTER_REDUCE_SCATTER,         3,   1, MIB(1),   "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
+    {INTER_REDUCE_SCATTER,         3, ANY, KIB(128), "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
+    {INTER_REDUCE_SCATTER,         3, ANY, ALL,      "nbBKT",                  KIB(128), HIER_SLICES, HIER_HOST},
     {INTER_REDUCE_SCATTER,       ANY, ANY, KIB(16),  "nbBDE",                  0,        HIER_SLICES, HIER_MODEL},
-    {INTER_REDUCE_SCATTER,         6, ANY, ALL,      "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
+    {INTER_REDUCE_SCATTER,         4,   1, MIB(1),   "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
+    {INTER_REDUCE_SCATTER,         4, ANY, KIB(128), "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
+    {INTER_REDUCE_SCATTER,         4, ANY, ALL,      "nbBKT",                  KIB(128), HIER_SLICES, HIER_HOST},
+    {INTER_REDUCE_SCATTER,         6, ANY, MIB(1),   "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER,       ANY, ANY, KIB(32),  "nbBDE",                  0,        HIER_SLICES, HIER_MODEL},
-    {INTER_REDUCE_SCATTER,        12, ANY, ALL,      "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
+    {INTER_REDUCE_SCATTER,        12, ANY, MIB(1),   "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER,       ANY, ANY, KIB(128), "nbBDE",                  0,        HIER_SLICES, HIER_MODEL},
-    {INTER_REDUCE_SCATTER,        24, ANY, ALL,      "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
+    {INTER_REDUCE_SCATTER,        24, ANY, MIB(1),   "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER,       ANY, ANY, KIB(256), "nbBDE",                  0,        HIER_SLICES, HIER_MODEL},
-    {INTER_REDUCE_SCATTER,        48, ANY, ALL,      "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
+    {INTER_REDUCE_SCATTER,        48, ANY, MIB(1),   "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER,       ANY, ANY, MIB(1),   "nbBDE",                  0,        HIER_SLICES, HIER_MODEL},
-    {INTER_REDUCE_SCATTER,       128, ANY, ALL,      "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
+    {INTER_REDUCE_SCATTER,       128, ANY, ALL,      "nbBKT",                  KIB(128), HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER,       ANY, ANY, MIB(4),   "nbBDE",                  0,        HIER_SLICES, HIER_MODEL},
-    {INTER_REDUCE_SCATTER,       ANY, ANY, ALL,      "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
+    {INTER_REDUCE_SCATTER,       ANY, ANY, ALL,      "nbBKT",                  KIB(128), HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER,       ANY, ANY, ALL,      "MSTReduce+MSTScatterv",  0,        HIER_SLICES, HIER_MODEL},
-    {INTER_REDUCE_SCATTER,        ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
-    {INTER_REDUCE_SCATTER,        ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
+    {INTER_REDUCE_SCATTER,       ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_REDUCE_SCATTER,       ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
 
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_MODEL},
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, INLINE,   "MSTReduce+MSTScatterv",  0,        HIER_INLINE, HIER_MODEL},
-    {INTER_REDUCE_SCATTER_BLOCK,   3, ANY, ALL,      "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
+    {INTER_REDUCE_SCATTER_BLOCK,   3,   1, MIB(1),   "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
+    {INTER_REDUCE_SCATTER_BLOCK,   3, ANY, KIB(128), "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
+    {INTER_REDUCE_SCATTER_BLOCK,   3, ANY, ALL,      "nbBKT",                  KIB(128), HIER_SLICES, HIER_HOST},
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, KIB(16),  "nbBDE",                  0,        HIER_SLICES, HIER_MODEL},
-    {INTER_REDUCE_SCATTER_BLOCK,   6, ANY, ALL,      "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
+    {INTER_REDUCE_SCATTER_BLOCK,   4,   1, MIB(1),   "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
+    {INTER_REDUCE_SCATTER_BLOCK,   4, ANY, KIB(128), "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
+    {INTER_REDUCE_SCATTER_BLOCK,   4, ANY, ALL,      "nbBKT",                  KIB(128), HIER_SLICES, HIER_HOST},
+    {INTER_REDUCE_SCATTER_BLOCK,   6, ANY, MIB(1),   "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, KIB(32),  "nbBDE",                  0,        HIER_SLICES, HIER_MODEL},
-    {INTER_REDUCE_SCATTER_BLOCK,  12, ANY, ALL,      "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
+    {INTER_REDUCE_SCATTER_BLOCK,  12, ANY, MIB(1),   "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, KIB(128), "nbBDE",                  0,        HIER_SLICES, HIER_MODEL},
-    {INTER_REDUCE_SCATTER_BLOCK,  24, ANY, ALL,      "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
+    {INTER_REDUCE_SCATTER_BLOCK,  24, ANY, MIB(1),   "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, KIB(256), "nbBDE",                  0,        HIER_SLICES, HIER_MODEL},
-    {INTER_REDUCE_SCATTER_BLOCK,  48, ANY, ALL,      "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
+    {INTER_REDUCE_SCATTER_BLOCK,  48, ANY, MIB(1),   "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, MIB(1),   "nbBDE",                  0,        HIER_SLICES, HIER_MODEL},
-    {INTER_REDUCE_SCATTER_BLOCK, 128, ANY, ALL,      "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
+    {INTER_REDUCE_SCATTER_BLOCK, 128, ANY, ALL,      "nbBKT",                  KIB(128), HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, MIB(4),   "nbBDE",                  0,        HIER_SLICES, HIER_MODEL},
-    {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, ALL,      "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
+    {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, ALL,      "nbBKT",                  KIB(128), HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, ALL,      "MSTReduce+MSTScatterv",  0,        HIER_SLICES, HIER_MODEL},
-    {INTER_REDUCE_SCATTER_BLOCK,  ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
-    {INTER_REDUCE_SCATTER_BLOCK,  ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
+    {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
 
     {INTER_SCAN,                   4, ANY, INLINE,   "BDE",                    0,        HIER_INLINE, HIER_HOST},
     {INTER_SCAN,                  24, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_SCAN,                 ANY, ANY, INLINE,   "BDE",                    0,        HIER_INLINE, HIER_MODEL},
-    {INTER_SCAN,                   4, ANY, ALL,      "BDE",                    0,        HIER_SLICES, HIER_HOST},
+    {INTER_SCAN,                   2, ANY, ALL,      "BDE",                    0,        HIER_SLICES, HIER_HOST},
+    {INTER_SCAN,                   4, ANY, KIB(32),  "nbFT",                   0,        HIER_SLICES, HIER_HOST},
+    {INTER_SCAN,                   4, ANY, ALL,      "linear",                 KIB(64),  HIER_SLICES, HIER_HOST},
     {INTER_SCAN,                   8, ANY, KIB(4),   "nbFT",                   0,        HIER_SLICES, HIER_MODEL},
     {INTER_SCAN,                 ANY, ANY, KIB(32),  "BDE",                    0,        HIER_SLICES, HIER_MODEL},
     {INTER_SCAN,                   6, ANY, ALL,      "linear",                 KIB(16),  HIER_SLICES, HIER_MODEL},
@@ -225,13 +259,15 @@ const hier_rule hier_rules[] = {
     {INTER_SCAN,                 256, ANY, ALL,      "linear",                 KIB(16),  HIER_SLICES, HIER_MODEL},
     {INTER_SCAN,                 ANY, ANY, MIB(2),   "BDE",                    KIB(64),  HIER_SLICES, HIER_MODEL},
     {INTER_SCAN,                 ANY, ANY, ALL,      "linear",                 KIB(16),  HIER_SLICES, HIER_MODEL},
-    {INTER_SCAN,                  ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
-    {INTER_SCAN,                  ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
+    {INTER_SCAN,                 ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_SCAN,                 ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
 
     {INTER_EXSCAN,                 4, ANY, INLINE,   "BDE",                    0,        HIER_INLINE, HIER_HOST},
     {INTER_EXSCAN,                24, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_EXSCAN,               ANY, ANY, INLINE,   "BDE",                    0,        HIER_INLINE, HIER_MODEL},
-    {INTER_EXSCAN,                 4, ANY, ALL,      "BDE",                    0,        HIER_SLICES, HIER_HOST},
+    {INTER_EXSCAN,                 2, ANY, ALL,      "BDE",                    0,        HIER_SLICES, HIER_HOST},
+    {INTER_EXSCAN,                 4, ANY, KIB(32),  "nbFT",                   0,        HIER_SLICES, HIER_HOST},
+    {INTER_EXSCAN,                 4, ANY, ALL,      "linear",                 KIB(64),  HIER_SLICES, HIER_HOST},
     {INTER_EXSCAN,                 8, ANY, KIB(4),   "nbFT",                   0,        HIER_SLICES, HIER_MODEL},
     {INTER_EXSCAN,               ANY, ANY, KIB(32),  "BDE",                    0,        HIER_SLICES, HIER_MODEL},
     {INTER_EXSCAN,                 6, ANY, ALL,      "linear",                 KIB(16),  HIER_SLICES, HIER_MODEL},
@@ -245,8 +281,8 @@ const hier_rule hier_rules[] = {
     {INTER_EXSCAN,               256, ANY, ALL,      "linear",                 KIB(16),  HIER_SLICES, HIER_MODEL},
     {INTER_EXSCAN,               ANY, ANY, MIB(2),   "BDE",                    KIB(64),  HIER_SLICES, HIER_MODEL},
     {INTER_EXSCAN,               ANY, ANY, ALL,      "linear",                 KIB(16),  HIER_SLICES, HIER_MODEL},
-    {INTER_EXSCAN,                ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
-    {INTER_EXSCAN,                ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
+    {INTER_EXSCAN,               ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_EXSCAN,               ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
 };
 // clang-format on
 const size_t hier_rules_count = sizeof(hier_rules) / sizeof(hier_rules[0]);

@@ -19,10 +19,10 @@ static const unsigned thread_algorithms[INTER_COLLECTIVES] = {
     [INTER_BCAST] = BIT(HIER_COUNTER) | BIT(HIER_FLAGS) | BIT(HIER_INLINE) | BIT(HIER_TREE),
     [INTER_REDUCE] = BIT(HIER_COUNTER) | BIT(HIER_INLINE) | BIT(HIER_SLICES) | BIT(HIER_TREE),
     [INTER_ALLREDUCE] = BIT(HIER_COUNTER) | BIT(HIER_INLINE) | BIT(HIER_SLICES) | BIT(HIER_TREE),
-    [INTER_GATHER] = BIT(HIER_FLAGS),
-    [INTER_SCATTER] = BIT(HIER_FLAGS),
-    [INTER_ALLGATHER] = BIT(HIER_FLAGS),
-    [INTER_ALLTOALL] = BIT(HIER_FLAGS),
+    [INTER_GATHER] = BIT(HIER_FLAGS) | BIT(HIER_INLINE),
+    [INTER_SCATTER] = BIT(HIER_FLAGS) | BIT(HIER_INLINE),
+    [INTER_ALLGATHER] = BIT(HIER_FLAGS) | BIT(HIER_INLINE),
+    [INTER_ALLTOALL] = BIT(HIER_FLAGS) | BIT(HIER_INLINE),
     [INTER_ALLTOALLV] = BIT(HIER_FLAGS),
     [INTER_GATHERV] = BIT(HIER_FLAGS),
     [INTER_SCATTERV] = BIT(HIER_FLAGS),
@@ -39,10 +39,17 @@ bool hier_process_override_serves(const hier_override *fixed, hier_key key) {
            (!key.bracketed || fixed->process.bracketed);
 }
 
+bool hier_fits_inline(hier_key key) {
+    if (key.bytes > INTRA_INLINE_BYTES)
+        return false;
+    /* All blocks come together on the tray, which is at least so large. */
+    return key.collective != INTER_ALLGATHER || key.nodes == 1 ||
+           key.bytes * (size_t)key.nodes <= INTRA_TRAY_BYTES / (size_t)key.threads;
+}
+
 bool hier_thread_override_serves(const hier_override *fixed, hier_key key) {
     bool brackets = fixed->thread == HIER_INLINE || fixed->thread == HIER_SLICES;
-    return fixed->has_thread && (!key.bracketed || brackets) &&
-           (fixed->thread != HIER_INLINE || key.bytes <= INTRA_INLINE_BYTES);
+    return fixed->has_thread && (!key.bracketed || brackets) && (fixed->thread != HIER_INLINE || hier_fits_inline(key));
 }
 
 hier_choice hier_select_fixed(const hier_selector *selector, hier_key key, hier_choice choice) {

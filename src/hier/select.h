@@ -56,7 +56,7 @@ typedef struct hier_rule {
     enum hier_origin origin;
 } hier_rule;
 
-#define HIER_MAX_RULES 224
+#define HIER_MAX_RULES 256
 
 typedef struct hier_selector {
     const hier_rule *table;
@@ -84,6 +84,9 @@ int hier_selector_init(hier_selector *selector, const char *text);
 
 /** What is left of `choice`, the rules' own, after what WEFT_ALGORITHM fixed. */
 hier_choice hier_select_fixed(const hier_selector *selector, hier_key key, hier_choice choice);
+
+/** Has the thread level room for it in the cells and, of what all gather on several nodes, on the tray? The same on all ranks. */
+bool hier_fits_inline(hier_key key);
 
 /*
  * A fixed algorithm that cannot serve (inline for more than fits, one that loses rank order or the bracketing for an operation that

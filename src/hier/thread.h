@@ -53,6 +53,14 @@ static inline char *hier_at(const void *base, size_t index, size_t bytes) {
     return (char *)(uintptr_t)base + index * bytes;
 }
 
+/** Brings the blocks in the node's cells together, but that of thread `except` (-1: all). Acquire: they were awaited. */
+static inline void hier_take_cells(const hier_call *call, char *to, int except) {
+    size_t bytes = call->arguments->bytes;
+    for (int thread = 0; thread < hier_threads(call); thread++)
+        if (thread != except)
+            memcpy(hier_at(to, (size_t)thread, bytes), call->meeting.cells[thread].payload.bytes, bytes);
+}
+
 /** The thread whose memory holds the node's part: the root on its node, the leader elsewhere. */
 static inline int hier_host_thread(const hier_call *call) {
     return hier_on_root_node(call) ? call->root_thread : 0;

@@ -1,30 +1,50 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * allgather: nbBKT/flags.
+ * allgather: nbFT/inline, nbBKT/flags.
  *
- *     one node:       every thread copies everybody's block straight from its owner
- *     several nodes:  the threads put their blocks into the leader's receive buffer, the schedule works there in place, and
- *                     all threads copy the whole from it
+ *     inline, one node:       the blocks in the cells; every thread copies all of them
+ *     inline, several nodes:  who drives the network brings them together on the tray, the schedule works there in place, and
+ *                             all threads copy the whole from it
+ *     flags, one node:        every thread copies everybody's block straight from its owner
+ *     flags, several nodes:   as inline, with the leader's receive buffer for the tray, into which each thread copies its block;
+ *                             piece by piece, where the nodes' blocks are cut into segments (pieces.h)
  */
+#include <hier/pieces.h>
 #include <hier/thread.h>
 #include <string.h>
 
-static int start(hier_call *call) {
-    const hier_layout *layout = call->comm->layout;
-    size_t bytes = call->arguments->bytes;
-    void *all = intra_offer_of(&call->meeting, 0)->recv;
-    inter_view view = {.collective = INTER_ALLGATHER,
-                       .element_bytes = bytes,
-                       .rank = call->comm->node,
-                       .size = layout->nodes,
-                       .offsets = layout->offsets};
-    inter_binding binding = {.send = hier_at(all, hier_first_rank(call), bytes), .recv = all};
-    return hier_start(call, &view, &binding);
+/* Where the leader has all blocks. */
+static char *leaders(const hier_call *call) {
+    return intra_offer_of(&call->meeting, 0)->recv;
 }
 
-/* Where the leader has all blocks. */
-static void *leaders(const hier_call *call) {
-    return intra_offer_of(&call->meeting, 0)->recv;
+static int start(hier_call *call, char *all) {
+    inter_binding binding = {.send = hier_at(all, hier_first_rank(call), call->arguments->bytes), .recv = all};
+    return hier_start_blocks(call, &binding);
+}
+
+static int start_from_leader(hier_call *call) {
+    return start(call, leaders(call));
+}
+
+static int start_inline(hier_call *call) {
+    char *all = intra_tray(&call->meeting);
+    hier_take_cells(call, hier_at(all, hier_first_rank(call), call->arguments->bytes), -1);
+    return start(call, all);
+}
+
+static bool by_inline(hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    HIER_RESUME(call);
+    hier_offer_inline(call, start_inline);
+    if (hier_single_node(call)) {
+        HIER_AWAIT(call, hier_await_sync(call, HIER_READY));
+        hier_take_cells(call, arguments->recv, -1);
+    } else {
+        HIER_AWAIT(call, hier_await_network(call));
+        memcpy(arguments->recv, intra_tray(&call->meeting), arguments->bytes * (size_t)call->comm->size);
+    }
+    HIER_OVER;
 }
 
 static void copy_block(const void *from, void *to, size_t bytes) {
@@ -43,24 +63,64 @@ static void on_one_node(hier_call *call) {
     }
 }
 
-bool hier_thread_allgather(hier_call *call) {
+/* Puts the own block to where the leader has it, so far as it is in the pieces one by one. */
+static void put_block(hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    size_t bytes = arguments->bytes, threads = (size_t)hier_threads(call);
+    intra_slice own = {(size_t)call->comm->thread * bytes, bytes};
+    char *block = hier_at(leaders(call), hier_first_rank(call), bytes);
+    for (size_t index = 0; index < call->pieces.number; index++) {
+        intra_slice part = hier_common(hier_block_piece(call, threads * bytes, index), own);
+        if (!part.count) {
+            hier_piece_passed(call, index);
+            continue;
+        }
+        copy_block(hier_at(arguments->send, part.begin - own.begin, 1), block + part.begin, part.count);
+        hier_piece_ready(call, index);
+    }
+}
+
+/* From the leader's buffer: that piece of every node's block. */
+static void copy_piece(const hier_call *call, size_t index) {
+    const hier_layout *layout = call->comm->layout;
+    size_t bytes = call->arguments->bytes;
+    if (call->pieces.number == 1) {
+        memcpy(call->arguments->recv, leaders(call), bytes * (size_t)call->comm->size);
+        return;
+    }
+    for (int node = 0; node < layout->nodes; node++) {
+        size_t begin = layout->offsets[node] * bytes;
+        intra_slice part = hier_block_piece(call, layout->offsets[node + 1] * bytes - begin, index);
+        memcpy(hier_at(call->arguments->recv, begin + part.begin, 1), leaders(call) + begin + part.begin, part.count);
+    }
+}
+
+static bool by_flags(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     intra_offer *mine = &call->meeting.own->payload.offer;
-    size_t bytes = arguments->bytes;
+    size_t *at = &call->pieces.at;
     HIER_RESUME(call);
     mine->send = arguments->send;
     mine->recv = arguments->recv;
-    hier_network(call, HIER_NEED_ALL, HIER_READY, start);
+    hier_network(call, HIER_NEED_ALL, HIER_READY, start_from_leader);
+    hier_cut_blocks(call, hier_typical_bytes(call), 1);
+    hier_gate(call, HIER_OFFERED);
     HIER_SYNC(call, HIER_OFFERED);
     if (hier_single_node(call)) {
         on_one_node(call);
     } else {
-        copy_block(arguments->send, hier_at(leaders(call), (size_t)call->comm->rank, bytes), bytes);
+        put_block(call);
         intra_post(&call->meeting, HIER_READY);
-        HIER_AWAIT(call, hier_await_network(call));
-        if (call->comm->thread)
-            memcpy(arguments->recv, leaders(call), bytes * (size_t)call->comm->size);
+        for (; *at < call->pieces.number; (*at)++) {
+            HIER_AWAIT(call, hier_await_piece(call, *at));
+            if (call->comm->thread)
+                copy_piece(call, *at);
+        }
     }
     HIER_SYNC(call, HIER_LEFT);
     HIER_OVER;
+}
+
+bool hier_thread_allgather(hier_call *call) {
+    return call->choice.thread == HIER_INLINE ? by_inline(call) : by_flags(call);
 }

@@ -36,13 +36,11 @@ static int start_inline(hier_call *call) {
 static bool by_inline(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     HIER_RESUME(call);
-    memcpy(call->meeting.own->payload.bytes, arguments->send, arguments->bytes);
+    hier_offer_inline(call, start_inline);
     if (hier_single_node(call)) {
-        HIER_SYNC(call, HIER_READY);
+        HIER_AWAIT(call, hier_await_sync(call, HIER_READY));
         hier_combine(call, true, hier_whole(call), arguments->recv);
     } else {
-        hier_network(call, HIER_NEED_ALL, HIER_READY, start_inline);
-        intra_post(&call->meeting, HIER_READY);
         HIER_AWAIT(call, hier_await_network(call));
         memcpy(arguments->recv, call->meeting.release->payload.bytes, arguments->bytes);
     }

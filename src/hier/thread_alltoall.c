@@ -1,23 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * alltoall: nb1FT/flags.
+ * alltoall: nb1FT/inline, nb1FT/flags.
  *
- * Threads of a node copy straight from each other's send buffers. What goes to another node is packed by all threads into
- * the leader's memory, so that each pair of nodes exchanges one message:
+ * Threads of a node copy straight from each other's send buffers (inline: cells). What goes to another node is packed by all threads
+ * into the leader's memory (inline: by who drives the network, onto the tray), so that each pair of nodes exchanges one message:
  *
  *     message n → m:   [thread 0 of n: blocks for the threads of m] [thread 1 of n: …] …
+ *
+ * Where the messages are cut into segments, threads pack and unpack them piece by piece (pieces.h).
  */
 #include <core/error.h>
+#include <hier/pieces.h>
 #include <hier/thread.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The leader's memory: what goes out, then what comes in; threads × ranks blocks each, node by node. */
+/* The leader's memory, or the tray: what goes out, then what comes in; threads × ranks blocks each, node by node. */
 static size_t stage_blocks(const hier_call *call) {
     return (size_t)hier_threads(call) * (size_t)call->comm->size;
 }
 
+static bool is_inline(const hier_call *call) {
+    return call->choice.thread == HIER_INLINE;
+}
+
 static char *outgoing(const hier_call *call) {
+    if (is_inline(call))
+        return intra_tray(&call->meeting);
     return intra_offer_of(&call->meeting, 0)->shared;
 }
 
@@ -25,22 +34,43 @@ static char *incoming(const hier_call *call) {
     return hier_at(outgoing(call), stage_blocks(call), call->arguments->bytes);
 }
 
+/* A message between two nodes of as many threads as they have on an average: what the segments are measured against. */
+static size_t typical_bytes(const hier_call *call) {
+    size_t threads = (size_t)call->comm->size / (size_t)call->comm->layout->nodes;
+    return threads * threads * call->arguments->bytes;
+}
+
+static const char *sends_of(const hier_call *call, int thread) {
+    const intra_cell *cell = &call->meeting.cells[thread];
+    return is_inline(call) ? (const char *)cell->payload.bytes : cell->payload.offer.send;
+}
+
+static bool all_have_memory(const hier_call *call) {
+    bool has = hier_single_node(call) || outgoing(call);
+    for (int thread = 0; thread < hier_threads(call); thread++)
+        has &= sends_of(call, thread) != NULL;
+    return has;
+}
+
+/* Segments need not end where a rank's block does: so elements are bytes. */
 static int start(hier_call *call) {
     const hier_layout *layout = call->comm->layout;
-    size_t nodes = (size_t)layout->nodes, threads = (size_t)hier_threads(call);
+    size_t nodes = (size_t)layout->nodes, row = (size_t)hier_threads(call) * call->arguments->bytes;
+    if (!all_have_memory(call))
+        return WEFT_ERR_NOMEM; /* all threads see that, and each says so */
     size_t *counts = malloc(2 * nodes * sizeof(*counts));
     if (!counts)
         return core_error(WEFT_ERR_NOMEM, "rank %d: weft_alltoall: no memory for %zu nodes", call->comm->rank, nodes);
     size_t *offsets = counts + nodes;
-    for (size_t node = 0; node < nodes; node++) {
-        size_t ranks = layout->offsets[node + 1] - layout->offsets[node];
-        counts[node] = (int)node == call->comm->node ? 0 : threads * ranks;
-        offsets[node] = threads * layout->offsets[node];
+    for (int node = 0; node < layout->nodes; node++) {
+        counts[node] = node == call->comm->node ? 0 : row * (size_t)hier_layout_threads(call->comm->layout, node);
+        offsets[node] = row * layout->offsets[node];
     }
     inter_view view = {.collective = INTER_ALLTOALLV,
                        .rank = call->comm->node,
                        .size = layout->nodes,
-                       .element_bytes = call->arguments->bytes,
+                       .element_bytes = 1,
+                       .typical = typical_bytes(call),
                        .send_counts = counts,
                        .recv_counts = counts,
                        .send_offsets = offsets,
@@ -59,32 +89,56 @@ static void copy_local(hier_call *call) {
     for (int i = 0; i < threads; i++) {
         int thread = (call->comm->thread + i) % threads;
         memcpy(hier_at(arguments->recv, first + (size_t)thread, bytes),
-               hier_at(intra_offer_of(&call->meeting, thread)->send, (size_t)call->comm->rank, bytes), bytes);
+               hier_at(sends_of(call, thread), (size_t)call->comm->rank, bytes), bytes);
     }
 }
 
-/* This thread's blocks for each other node lie together in its send buffer, and do in the message. */
-static void pack(hier_call *call, const void *send) {
+/* A thread's blocks for each other node lie together in its send buffer, and do in the message. True: some are in the piece. */
+static bool pack_piece(hier_call *call, int thread, size_t index) {
     const hier_layout *layout = call->comm->layout;
-    size_t bytes = call->arguments->bytes, threads = (size_t)hier_threads(call), self = (size_t)call->comm->thread;
+    size_t bytes = call->arguments->bytes, threads = (size_t)hier_threads(call), self = (size_t)thread;
+    const char *send = sends_of(call, thread);
+    bool any = false;
     for (int node = 0; node < layout->nodes; node++) {
-        size_t first = layout->offsets[node], ranks = layout->offsets[node + 1] - first;
-        if (node != call->comm->node)
-            memcpy(hier_at(outgoing(call), threads * first + self * ranks, bytes), hier_at(send, first, bytes),
-                   ranks * bytes);
-    }
-}
-
-static void unpack(hier_call *call) {
-    const hier_layout *layout = call->comm->layout;
-    size_t bytes = call->arguments->bytes, threads = (size_t)hier_threads(call), self = (size_t)call->comm->thread;
-    for (int node = 0; node < layout->nodes; node++) {
-        if (node == call->comm->node)
+        size_t first = layout->offsets[node] * bytes,
+               own = (size_t)hier_layout_threads(call->comm->layout, node) * bytes;
+        intra_slice piece = hier_block_piece(call, threads * own, index);
+        intra_slice part = hier_common(piece, (intra_slice){self * own, own});
+        if (node == call->comm->node || !part.count)
             continue;
-        for (size_t rank = layout->offsets[node]; rank < layout->offsets[node + 1]; rank++)
-            memcpy(hier_at(call->arguments->recv, rank, bytes), hier_at(incoming(call), threads * rank + self, bytes),
-                   bytes);
+        memcpy(outgoing(call) + threads * first + part.begin, send + first + (part.begin - self * own), part.count);
+        any = true;
     }
+    return any;
+}
+
+static void pack(hier_call *call) {
+    for (size_t index = 0; index < call->pieces.number; index++)
+        if (pack_piece(call, call->comm->thread, index))
+            hier_piece_ready(call, index);
+        else
+            hier_piece_passed(call, index);
+}
+
+/* Of the message from a node, the blocks for this thread as far as they are in the piece. */
+static void unpack_from(hier_call *call, int node, intra_slice piece) {
+    size_t bytes = call->arguments->bytes, threads = (size_t)hier_threads(call), self = (size_t)call->comm->thread;
+    size_t first = call->comm->layout->offsets[node], row = threads * bytes, end = piece.begin + piece.count;
+    const char *message = incoming(call) + first * row;
+    for (size_t rank = piece.begin / row; rank * row < end; rank++) {
+        intra_slice block = {rank * row + self * bytes, bytes}, part = hier_common(piece, block);
+        if (part.count)
+            memcpy(hier_at(call->arguments->recv, first + rank, bytes) + (part.begin - block.begin),
+                   message + part.begin, part.count);
+    }
+}
+
+static void unpack_piece(hier_call *call, size_t index) {
+    size_t row = (size_t)hier_threads(call) * call->arguments->bytes;
+    for (int node = 0; node < call->comm->layout->nodes; node++)
+        if (node != call->comm->node)
+            unpack_from(call, node,
+                        hier_block_piece(call, (size_t)hier_layout_threads(call->comm->layout, node) * row, index));
 }
 
 /* What the others read from; in place, from a copy. Without memory for that nobody gets anything. */
@@ -107,9 +161,7 @@ static void offer(hier_call *call) {
 }
 
 static bool has_memory(hier_call *call) {
-    bool has = hier_single_node(call) || outgoing(call);
-    for (int thread = 0; thread < hier_threads(call); thread++)
-        has &= intra_offer_of(&call->meeting, thread)->send != NULL;
+    bool has = all_have_memory(call);
     if (!has && !call->error)
         call->error = core_error(WEFT_ERR_NOMEM,
                                  "rank %d: weft_alltoall: no memory for the messages of a node or the "
@@ -118,22 +170,49 @@ static bool has_memory(hier_call *call) {
     return has;
 }
 
-static bool exchange(hier_call *call) {
-    const intra_offer *mine = &call->meeting.own->payload.offer;
+static int start_inline(hier_call *call) {
+    for (int thread = 0; thread < hier_threads(call); thread++)
+        pack_piece(call, thread, 0);
+    return start(call);
+}
+
+static bool by_inline(hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    HIER_RESUME(call);
+    memcpy(call->meeting.own->payload.bytes, arguments->in_place ? arguments->recv : arguments->send,
+           arguments->bytes * (size_t)call->comm->size);
+    hier_network(call, HIER_NEED_ALL, HIER_READY, start_inline);
+    intra_post(&call->meeting, HIER_READY);
+    if (hier_single_node(call)) {
+        HIER_AWAIT(call, hier_await_sync(call, HIER_READY));
+    } else {
+        HIER_AWAIT(call, hier_await_network(call)); /* all were there when it started */
+        unpack_piece(call, 0);
+    }
+    copy_local(call);
+    HIER_OVER;
+}
+
+static bool by_flags(hier_call *call) {
+    size_t *at = &call->pieces.at;
     HIER_RESUME(call);
     offer(call);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start);
+    hier_cut_blocks(call, typical_bytes(call), 1);
+    hier_gate(call, HIER_OFFERED);
     HIER_SYNC(call, HIER_OFFERED);
     if (!has_memory(call))
         return true;
     if (hier_single_node(call)) {
         copy_local(call);
     } else {
-        pack(call, mine->send);
+        pack(call);
         intra_post(&call->meeting, HIER_READY);
         copy_local(call);
-        HIER_AWAIT(call, hier_await_network(call));
-        unpack(call);
+        for (; *at < call->pieces.number; (*at)++) {
+            HIER_AWAIT(call, hier_await_piece(call, *at));
+            unpack_piece(call, *at);
+        }
     }
     HIER_SYNC(call, HIER_LEFT);
     HIER_OVER;
@@ -142,7 +221,8 @@ static bool exchange(hier_call *call) {
 bool hier_thread_alltoall(hier_call *call) {
     /* Nodes with unequal threads exchange blocks of unequal size. */
     if (!inter_is(INTER_ALLTOALLV, call->choice.process->collectives))
-        call->choice =
-            hier_select(&call->comm->world->selector, hier_key_without_bytes(INTER_ALLTOALLV, call->comm->layout));
-    return exchange(call);
+        call->choice.process =
+            hier_select(&call->comm->world->selector, hier_key_without_bytes(INTER_ALLTOALLV, call->comm->layout))
+                .process;
+    return is_inline(call) ? by_inline(call) : by_flags(call);
 }

@@ -1,32 +1,44 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * gather: MST/flags.
+ * gather: nb1FT/inline, MST/flags.
  *
- *     root's node:   every thread copies its block straight into the root's receive buffer
- *     other nodes:   every thread copies its block into the leader's memory, and the node sends all of them as one message
+ *     flags, root's node:   every thread copies its block straight into the root's receive buffer
+ *     flags, other nodes:   every thread copies its block into the leader's memory, and the node sends all of them as one message
+ *     inline:               the blocks in the cells; who drives the network brings them together, in the root's receive buffer
+ *                           or on the tray, and nobody waits but for what he needs
  *
  * The blocks of a node lie together in rank order, so the process-level gather has one block a node.
  */
 #include <core/error.h>
+#include <hier/pieces.h>
 #include <hier/thread.h>
 #include <string.h>
 
-static int start(hier_call *call) {
-    const hier_layout *layout = call->comm->layout;
-    char *blocks = intra_offer_of(&call->meeting, hier_host_thread(call))->recv;
-    bool root_node = hier_on_root_node(call);
-    inter_view view = {.collective = INTER_GATHER,
-                       .rank = call->comm->node,
-                       .element_bytes = call->arguments->bytes,
-                       .size = layout->nodes,
-                       .root = call->root_node,
-                       .offsets = layout->offsets};
+static int start(hier_call *call, char *blocks) {
     inter_binding binding = {.send = blocks};
-    if (root_node) {
+    if (hier_on_root_node(call)) {
         binding.recv = blocks;
-        binding.send = hier_at(blocks, hier_first_rank(call), view.element_bytes);
+        binding.send = hier_at(blocks, hier_first_rank(call), call->arguments->bytes);
     }
-    return hier_start(call, &view, &binding);
+    return hier_start_blocks(call, &binding);
+}
+
+static void *hosts(const hier_call *call) {
+    return intra_offer_of(&call->meeting, hier_host_thread(call))->recv;
+}
+
+static int start_from_host(hier_call *call) {
+    return start(call, hosts(call));
+}
+
+/* The root has put its own block there itself. */
+static int start_inline(hier_call *call) {
+    char *blocks = hier_on_root_node(call) ? hosts(call) : intra_tray(&call->meeting);
+    if (hier_on_root_node(call))
+        hier_take_cells(call, hier_at(blocks, hier_first_rank(call), call->arguments->bytes), call->root_thread);
+    else
+        hier_take_cells(call, blocks, -1);
+    return start(call, blocks);
 }
 
 /* Where the node's blocks go: the root's receive buffer, or memory of the leader's, which may be its own block itself. */
@@ -50,16 +62,37 @@ static void put_block(hier_call *call, char *blocks) {
         memcpy(place, arguments->send, arguments->bytes);
 }
 
-bool hier_thread_gather(hier_call *call) {
+static bool by_inline(hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    bool root = hier_is_root(call);
+    HIER_RESUME(call);
+    hier_network(call, HIER_NEED_ALL, HIER_READY, start_inline);
+    if (root) {
+        call->meeting.own->payload.offer.recv = arguments->recv;
+        put_block(call, arguments->recv);
+    } else {
+        memcpy(call->meeting.own->payload.bytes, arguments->send, arguments->bytes);
+    }
+    intra_post(&call->meeting, HIER_READY);
+    if (root && hier_single_node(call)) {
+        HIER_AWAIT(call, hier_await_all(call, HIER_READY));
+        hier_take_cells(call, arguments->recv, call->root_thread);
+    }
+    if (root || call->comm->thread == 0)
+        HIER_AWAIT(call, hier_await_network(call));
+    HIER_OVER;
+}
+
+static bool by_flags(hier_call *call) {
     int host = hier_host_thread(call), thread = call->comm->thread;
     HIER_RESUME(call);
-    hier_network(call, HIER_NEED_ALL, HIER_READY, start);
+    hier_network(call, HIER_NEED_ALL, HIER_READY, start_from_host);
     if (thread == host) {
         call->meeting.own->payload.offer.recv = blocks_of_node(call);
         intra_post(&call->meeting, HIER_OFFERED);
     }
     HIER_AWAIT(call, hier_await(call, host, HIER_OFFERED));
-    put_block(call, intra_offer_of(&call->meeting, host)->recv);
+    put_block(call, hosts(call));
     if (call->error)
         return true;
     intra_post(&call->meeting, HIER_READY);
@@ -68,4 +101,8 @@ bool hier_thread_gather(hier_call *call) {
     if (thread == host || thread == 0)
         HIER_AWAIT(call, hier_await_network(call));
     HIER_OVER;
+}
+
+bool hier_thread_gather(hier_call *call) {
+    return call->choice.thread == HIER_INLINE ? by_inline(call) : by_flags(call);
 }

@@ -8,9 +8,10 @@
  *              belongs, on several into the leader's memory
  *
  * On several nodes then a process-level reduce_scatter of the nodes' sums with a block a node, all of its ranks' together, of
- * which each thread copies its own.
+ * which each thread copies its own; by slices piece by piece, where the nodes' blocks are cut into segments (pieces.h).
  */
 #include <core/error.h>
+#include <hier/pieces.h>
 #include <hier/thread.h>
 #include <string.h>
 
@@ -61,13 +62,19 @@ static int no_memory(const hier_call *call) {
                       call->arguments->call, call->arguments->bytes);
 }
 
-static int start(hier_call *call, const size_t *offsets, const void *sum, void *result) {
+/* A node's block on an average: what the segments are measured against. */
+static size_t typical_of(const hier_call *call, const blocks *of) {
+    return of->whole / (size_t)call->comm->layout->nodes;
+}
+
+static int start(hier_call *call, const size_t *offsets, size_t typical, const void *sum, void *result) {
     const hier_arguments *arguments = call->arguments;
     inter_view view = {.collective = INTER_REDUCE_SCATTER,
                        .element_bytes = arguments->recv_type->size_bytes,
                        .in_place = sum == result,
                        .rank = call->comm->node,
                        .size = call->comm->layout->nodes,
+                       .typical = typical,
                        .offsets = offsets};
     inter_binding binding = {.send = sum, .recv = result, .type = arguments->recv_type, .op = arguments->op};
     return hier_start(call, &view, &binding);
@@ -86,7 +93,7 @@ static int start_inline(hier_call *call) {
     if (!offsets)
         return no_memory(call);
     hier_combine(call, true, (intra_slice){0, whole}, sum);
-    return start(call, node_offsets(call, offsets), sum, sum);
+    return start(call, node_offsets(call, offsets), 0, sum, sum);
 }
 
 static bool by_inline(hier_call *call) {
@@ -96,33 +103,44 @@ static bool by_inline(hier_call *call) {
     /* In place the block goes to where other elements of the own operand stand: then that in the cell is read. */
     intra_operands operands = {true, arguments->send == arguments->recv ? own : arguments->send};
     HIER_RESUME(call);
-    memcpy(own, arguments->send, arguments->bytes);
+    hier_offer_inline(call, start_inline);
     if (hier_single_node(call)) {
-        HIER_SYNC(call, HIER_READY);
+        HIER_AWAIT(call, hier_await_sync(call, HIER_READY));
         hier_combined(call, intra_combine(&call->meeting, operands, arguments->op, arguments->recv_type,
                                           (intra_slice){of.own_begin, of.own}, arguments->recv));
     } else {
-        hier_network(call, HIER_NEED_ALL, HIER_READY, start_inline);
-        intra_post(&call->meeting, HIER_READY);
         HIER_AWAIT(call, hier_await_network(call));
         copy_own(call, &of, call->meeting.release->payload.bytes);
     }
     HIER_OVER;
 }
 
-/* The leader's memory: the offsets of the nodes' blocks, and for several threads their sum and then the node's blocks of the
- * result. A lone thread's operand is the sum, and its receive buffer takes the result. */
+/*
+ * Does the result go straight to the receive buffer? A lone thread's does. But in place a segment of it would go to where other segments
+ * of the operand stand.
+ */
+static bool is_direct(const hier_call *call, const blocks *of) {
+    const hier_arguments *arguments = call->arguments;
+    size_t size = arguments->recv_type->size_bytes;
+    return hier_threads(call) == 1 &&
+           (arguments->send != arguments->recv ||
+            inter_cuts(call->choice.process, arguments->collective, typical_of(call, of), size) == 1);
+}
+
+/* The leader's memory: the offsets of the nodes' blocks, for several threads their sum, and then, unless that goes straight to where it
+ * belongs, the node's blocks of the result. A lone thread's operand is the sum. */
 typedef struct memory {
     size_t sum, result, bytes; /* where they begin; of all */
 } memory;
 
 static bool lay_out(const hier_call *call, const blocks *of, memory *made) {
     size_t size = call->arguments->recv_type->size_bytes, line = INTRA_LINE;
+    size_t sum = hier_threads(call) > 1 ? of->whole * size : 0;
     *made = (memory){.bytes = offsets_bytes(call)};
-    if (hier_threads(call) == 1)
+    if (is_direct(call, of))
         return true;
     made->sum = (offsets_bytes(call) + line - 1) / line * line;
-    return !__builtin_add_overflow(made->sum, (of->whole * size + line - 1) / line * line, &made->result) &&
+    return !__builtin_add_overflow(made->sum, (sum + line - 1) / line * line, &made->result) &&
            !__builtin_add_overflow(made->result, of->node * size, &made->bytes);
 }
 
@@ -143,9 +161,11 @@ static int start_slices(hier_call *call) {
     blocks of = blocks_of(call);
     memory parts;
     lay_out(call, &of, &parts);
-    if (hier_threads(call) == 1)
-        return start(call, leader->shared, leader->send, leader->recv);
-    return start(call, leader->shared, hier_at(leader->shared, parts.sum, 1), hier_at(leader->shared, parts.result, 1));
+    if (!leader->shared)
+        return WEFT_ERR_NOMEM; /* all threads see that, and each says so */
+    const void *sum = hier_threads(call) == 1 ? leader->send : hier_at(leader->shared, parts.sum, 1);
+    void *result = is_direct(call, &of) ? leader->recv : hier_at(leader->shared, parts.result, 1);
+    return start(call, leader->shared, typical_of(call, &of), sum, result);
 }
 
 /* Do the threads of the node expect as much as this one has counted for them? */
@@ -191,8 +211,46 @@ static char *shared_of(const hier_call *call) {
     return intra_offer_of(&call->meeting, 0)->shared;
 }
 
-static bool by_slices(hier_call *call) {
+/* This thread's slice of that piece of every node's block. */
+static void combine_piece(hier_call *call, char *sum, size_t index) {
+    const size_t *offsets = (const size_t *)(const void *)shared_of(call);
     size_t size = call->arguments->recv_type->size_bytes;
+    for (int node = 0; node < call->comm->layout->nodes; node++) {
+        intra_slice piece = hier_block_piece(call, offsets[node + 1] - offsets[node], index);
+        intra_slice slice = intra_slice_of(piece.count, size, call->comm->thread, hier_threads(call));
+        slice.begin += offsets[node] + piece.begin;
+        if (slice.count)
+            hier_combine(call, false, slice, hier_at(sum, slice.begin, size));
+    }
+}
+
+/* Makes the node's sum of several threads' operands. */
+static void combine_sum(hier_call *call, char *sum, intra_slice slice) {
+    if (call->pieces.number == 1)
+        hier_combine(call, false, slice, hier_at(sum, slice.begin, call->arguments->recv_type->size_bytes));
+    for (size_t index = 0; call->pieces.number > 1 && index < call->pieces.number; index++) {
+        combine_piece(call, sum, index);
+        hier_piece_ready(call, index);
+    }
+}
+
+/* What a piece of the node's block of the result has of this thread's own. */
+static void copy_own_piece(hier_call *call, const blocks *of, const char *result, size_t index) {
+    size_t size = call->arguments->recv_type->size_bytes;
+    intra_slice own = {of->own_begin - of->node_begin, of->own};
+    intra_slice part = hier_common(hier_block_piece(call, of->node, index), own);
+    if (part.count)
+        memcpy(hier_at(call->arguments->recv, part.begin - own.begin, size), hier_at(result, part.begin, size),
+               part.count * size);
+}
+
+/* Others may still read the own operand, in place of which a piece of the result goes. */
+static bool must_wait_for_readers(const hier_call *call) {
+    return call->pieces.number > 1 && call->arguments->send == call->arguments->recv;
+}
+
+static bool by_slices(hier_call *call) {
+    size_t size = call->arguments->recv_type->size_bytes, *at = &call->pieces.at;
     bool alone = hier_threads(call) == 1;
     blocks of = blocks_of(call);
     intra_slice slice = intra_slice_of(of.whole, size, call->comm->thread, hier_threads(call));
@@ -201,8 +259,11 @@ static bool by_slices(hier_call *call) {
     HIER_RESUME(call);
     offer(call, &of, &parts, laid_out);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start_slices);
+    if (!alone) /* else there is nothing to do beside the network */
+        hier_cut_blocks(call, typical_of(call, &of), size);
+    hier_gate(call, HIER_OFFERED);
     HIER_SYNC(call, HIER_OFFERED);
-    if (!counts_agree(call))
+    if (!counts_agree(call)) /* on several nodes what waits for a piece of this thread's ends with the communicator */
         return true;
     if (hier_single_node(call)) {
         combine_blocks(call, slice);
@@ -215,11 +276,15 @@ static bool by_slices(hier_call *call) {
         return true;
     }
     if (!alone)
-        hier_combine(call, false, slice, shared_of(call) + parts.sum + slice.begin * size);
+        combine_sum(call, shared_of(call) + parts.sum, slice);
     intra_post(&call->meeting, HIER_READY);
-    HIER_AWAIT(call, hier_await_network(call));
-    if (!alone)
-        copy_own(call, &of, shared_of(call) + parts.result);
+    if (must_wait_for_readers(call))
+        HIER_AWAIT(call, hier_await_all(call, HIER_READY));
+    for (; *at < call->pieces.number; (*at)++) {
+        HIER_AWAIT(call, hier_await_piece(call, *at));
+        if (!is_direct(call, &of))
+            copy_own_piece(call, &of, shared_of(call) + parts.result, *at);
+    }
     intra_post(&call->meeting, HIER_LEFT);
     if (call->comm->thread == 0)
         HIER_AWAIT(call, hier_await_all(call, HIER_LEFT));

@@ -1,30 +1,68 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * scatter: MST/flags, the mirror of gather.
+ * scatter: nbFT/inline, MST/flags, the mirror of gather.
  *
- *     root's node:   every thread copies its block straight out of the root's send buffer
- *     other nodes:   one message brings the node's blocks into the leader's memory; every thread copies its own
+ *     flags, root's node:   every thread copies its block straight out of the root's send buffer
+ *     flags, other nodes:   one message brings the node's blocks into the leader's memory; every thread copies its own, piece by
+ *                           piece where the message is cut into segments (pieces.h): they are still in a cache then
+ *     inline:               likewise from the tray, where the root has put its node's blocks and the network the others'; so
+ *                           nobody waits for those who copy
  */
 #include <core/error.h>
+#include <hier/pieces.h>
 #include <hier/thread.h>
 #include <string.h>
 
-static int start(hier_call *call) {
-    const hier_layout *layout = call->comm->layout;
-    const intra_offer *host = intra_offer_of(&call->meeting, hier_host_thread(call));
-    inter_view view = {.collective = INTER_SCATTER,
-                       .rank = call->comm->node,
-                       .element_bytes = call->arguments->bytes,
-                       .size = layout->nodes,
-                       .root = call->root_node,
-                       .offsets = layout->offsets};
-    inter_binding binding = {.send = host->send, .recv = host->recv};
+static int start(hier_call *call, const void *send, void *recv) {
+    inter_binding binding = {.send = send, .recv = recv};
     if (hier_on_root_node(call)) /* the node's own blocks stay where they are */
-        binding.recv = hier_at(host->send, hier_first_rank(call), view.element_bytes);
-    else if (!host->recv)
+        binding.recv = hier_at(send, hier_first_rank(call), call->arguments->bytes);
+    else if (!recv)
         return core_error(WEFT_ERR_NOMEM, "rank %d: weft_scatter: no memory for the blocks of a node",
                           call->comm->rank);
-    return hier_start(call, &view, &binding);
+    return hier_start_blocks(call, &binding);
+}
+
+static int start_from_host(hier_call *call) {
+    const intra_offer *host = intra_offer_of(&call->meeting, hier_host_thread(call));
+    return start(call, host->send, host->recv);
+}
+
+static int start_inline(hier_call *call) {
+    if (hier_on_root_node(call))
+        return start(call, intra_offer_of(&call->meeting, call->root_thread)->send, NULL);
+    return start(call, NULL, intra_tray(&call->meeting));
+}
+
+/* The root's share: its node's blocks, its own straight to where it belongs. */
+static void give_blocks(hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    const char *blocks = hier_at(arguments->send, hier_first_rank(call), arguments->bytes);
+    const char *own = hier_at(blocks, (size_t)call->comm->thread, arguments->bytes);
+    memcpy(intra_tray(&call->meeting), blocks, arguments->bytes * (size_t)hier_threads(call));
+    if (own != arguments->recv)
+        memcpy(arguments->recv, own, arguments->bytes);
+}
+
+static bool by_inline(hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    bool root = hier_is_root(call), root_node = hier_on_root_node(call);
+    HIER_RESUME(call);
+    hier_network(call, root_node ? call->root_thread : HIER_NEED_NONE, HIER_READY, start_inline);
+    if (root) {
+        call->meeting.own->payload.offer.send = arguments->send;
+        give_blocks(call);
+        intra_post(&call->meeting, HIER_READY);
+    } else if (root_node) {
+        HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_READY));
+    }
+    /* On the root's node only the root, whose buffer is sent from, and those who may drive stay to the end. */
+    if (!root_node || root || call->comm->thread == 0)
+        HIER_AWAIT(call, hier_await_network(call));
+    if (!root)
+        memcpy(arguments->recv, hier_at(intra_tray(&call->meeting), (size_t)call->comm->thread, arguments->bytes),
+               arguments->bytes);
+    HIER_OVER;
 }
 
 /* Shows where the node's blocks are, or will be. */
@@ -38,29 +76,44 @@ static void offer(hier_call *call) {
     intra_post(&call->meeting, HIER_READY);
 }
 
-static void take_block(const hier_call *call, int host) {
+/* The own block, as far as it is in the piece. */
+static void take_piece(const hier_call *call, int host, size_t index) {
     const hier_arguments *arguments = call->arguments;
     const intra_offer *of = intra_offer_of(&call->meeting, host);
-    char *block = hier_on_root_node(call) ? hier_at(of->send, (size_t)call->comm->rank, arguments->bytes)
-                                          : hier_at(of->recv, (size_t)call->comm->thread, arguments->bytes);
-    if (block != arguments->recv)
-        memcpy(arguments->recv, block, arguments->bytes);
+    size_t bytes = arguments->bytes;
+    intra_slice own = {(size_t)call->comm->thread * bytes, bytes};
+    intra_slice part = hier_common(hier_block_piece(call, (size_t)hier_threads(call) * bytes, index), own);
+    if (!part.count)
+        return;
+    const char *blocks = hier_on_root_node(call) ? hier_at(of->send, hier_first_rank(call), bytes) : of->recv;
+    char *to = hier_at(arguments->recv, part.begin - own.begin, 1);
+    if (blocks + part.begin != to)
+        memcpy(to, blocks + part.begin, part.count);
 }
 
-bool hier_thread_scatter(hier_call *call) {
+static bool by_flags(hier_call *call) {
     int host = hier_host_thread(call), thread = call->comm->thread;
+    size_t *at = &call->pieces.at;
     HIER_RESUME(call);
-    hier_network(call, host, HIER_READY, start);
+    hier_network(call, host, HIER_READY, start_from_host);
+    if (!hier_on_root_node(call))
+        hier_cut_blocks(call, hier_typical_bytes(call), 1);
     if (thread == host)
         offer(call);
-    if (!hier_on_root_node(call))
-        HIER_AWAIT(call, hier_await_network(call));
-    HIER_AWAIT(call, hier_await(call, host, HIER_READY));
-    take_block(call, host);
+    for (; *at < call->pieces.number; (*at)++) {
+        if (!hier_on_root_node(call))
+            HIER_AWAIT(call, hier_await_piece(call, *at));
+        HIER_AWAIT(call, hier_await(call, host, HIER_READY));
+        take_piece(call, host, *at);
+    }
     intra_post(&call->meeting, HIER_LEFT);
     if (thread == host)
         HIER_AWAIT(call, hier_await_all(call, HIER_LEFT));
     if (thread == host || thread == 0)
         HIER_AWAIT(call, hier_await_network(call));
     HIER_OVER;
+}
+
+bool hier_thread_scatter(hier_call *call) {
+    return call->choice.thread == HIER_INLINE ? by_inline(call) : by_flags(call);
 }

@@ -45,8 +45,13 @@ enum inter_collective {
 #define INTER_SCANS           (INTER_BIT(INTER_SCAN) | INTER_BIT(INTER_EXSCAN))
 /** Those of one vector, which may be cut into segments. */
 #define INTER_VECTORS         (INTER_BIT(INTER_BCAST) | INTER_BIT(INTER_REDUCE) | INTER_BIT(INTER_ALLREDUCE) | INTER_SCANS)
-#define INTER_REDUCTIONS      (INTER_BIT(INTER_REDUCE) | INTER_BIT(INTER_ALLREDUCE) | INTER_REDUCE_SCATTERS | INTER_SCANS)
-#define INTER_ROOTED          (INTER_BIT(INTER_BCAST) | INTER_BIT(INTER_REDUCE) | INTER_GATHERS | INTER_SCATTERS)
+/** Those of blocks that may be cut, each block into as many segments, and those whose names may end with a segment size. */
+#define INTER_CUT_BLOCKS      (INTER_BIT(INTER_SCATTER) | INTER_ALLGATHERS | INTER_ALLTOALLS | INTER_REDUCE_SCATTERS)
+#define INTER_SEGMENTED                                                                                                \
+    (INTER_VECTORS | INTER_BIT(INTER_SCATTER) | INTER_BIT(INTER_ALLGATHER) | INTER_BIT(INTER_ALLTOALL) |               \
+     INTER_REDUCE_SCATTERS)
+#define INTER_REDUCTIONS (INTER_BIT(INTER_REDUCE) | INTER_BIT(INTER_ALLREDUCE) | INTER_REDUCE_SCATTERS | INTER_SCANS)
+#define INTER_ROOTED     (INTER_BIT(INTER_BCAST) | INTER_BIT(INTER_REDUCE) | INTER_GATHERS | INTER_SCATTERS)
 
 static inline bool inter_is(enum inter_collective collective, unsigned set) {
     return set >> collective & 1;
@@ -61,9 +66,12 @@ typedef struct inter_algorithm inter_algorithm;
  * (p + 1 entries) says where each begins and ends when they are packed; NULL: each has `count` elements. A rank that is
  * not the root of gatherv or scatterv may know its own block only: then offsets is NULL and `count` its length.
  * `displs` (p entries): where the blocks lie in the whole, when they are not packed: of gatherv and scatterv at the root,
- * of allgatherv.
+ * of allgatherv; of parts of blocks.
  * Alltoall(v, w): block j of the send buffer begins at send_offsets[j] and has send_counts[j] elements, likewise for
  * receive; NULL counts: `count` elements each, packed.
+ * Collectives of blocks whose algorithm has a segment size are cut when all blocks have `count` elements, or when `typical` says what
+ * the segments are measured against, equal in all ranks: every block into as many segments as one of so many elements needs.
+ * Reduce_scatter with `typical` is not in place.
  * Reductions in the fixed bracketing, of several ranks a process: INTER_SEND has the process's own `leaves` (leaves.h), one each
  * `stride` elements; NULL: the operand of its only rank.
  */
@@ -77,6 +85,7 @@ typedef struct inter_view {
     /* Reductions: INTER_SEND and INTER_RECV are the same. Alltoall(v, w): what is to be sent stands in INTER_RECV. */
     bool in_place;
     uint64_t contents; /* equal when the arrays' contents are those of the view prepared before; 0: who knows */
+    size_t typical;
     const size_t *offsets, *displs;
     const size_t *send_counts, *recv_counts;
     const size_t *send_offsets, *recv_offsets;
@@ -106,7 +115,7 @@ struct inter_algorithm {
     bool needs_counts;  /* of gatherv, scatterv: every rank must know all blocks, not only its own */
     bool bracketed;     /* combines operands in the fixed bracketing of core/bracket.h, and takes leaves */
     bool symmetric;     /* every rank r does the same with r + d or r xor d, for the same d (for any, for 2^k ranks) */
-    size_t segment_bytes;            /* vectors are cut into strands of so many; 0: they are not */
+    size_t segment_bytes;            /* vectors, or blocks, are cut into strands of so many; 0: they are not */
     const inter_algorithm *parts[2]; /* of a composed algorithm */
 };
 
@@ -124,19 +133,42 @@ bool inter_algorithm_at(enum inter_collective collective, int index, inter_algor
 int inter_algorithm_names(enum inter_collective collective);
 
 /**
- * The algorithm of a name, which may end with a segment size for collectives of vectors, as in "CHAIN:64K" or "MST:0".
+ * The algorithm of a name, which may end with a segment size (INTER_SEGMENTED), as in "CHAIN:64K" or "MST:0".
  * False when there is none, and then *algorithm is as it was.
  */
 bool inter_algorithm_find(enum inter_collective collective, const char *name, inter_algorithm *algorithm);
 
+/** As many elements as the algorithm's segments have, one at least; 0: it has none. */
+static inline size_t inter_segment_elements(const inter_algorithm *algorithm, size_t element_bytes) {
+    size_t bytes = algorithm->segment_bytes;
+    return bytes && element_bytes ? bytes / element_bytes + (bytes < element_bytes) : 0;
+}
+
 /** The elements of the segments, a strand each, that the algorithm cuts a vector of `count` elements into; 0: it does not. */
 static inline size_t inter_segment(const inter_algorithm *algorithm, enum inter_collective collective, size_t count,
                                    size_t element_bytes) {
-    size_t bytes = algorithm->segment_bytes;
-    if (!bytes || !element_bytes || !inter_is(collective, INTER_VECTORS))
-        return 0;
-    size_t segment = bytes / element_bytes + (bytes < element_bytes);
-    return segment < count ? segment : 0;
+    size_t segment = inter_segment_elements(algorithm, element_bytes);
+    return inter_is(collective, INTER_VECTORS) && segment < count ? segment : 0;
+}
+
+/**
+ * The segments, a strand each, that the algorithm cuts blocks into of which the typical one has so many elements; 1: it does not. Where
+ * MST sends several of a scatter's blocks at once they would have to be packed, and the root's own be unpacked into what may be the
+ * user's send buffer.
+ */
+static inline size_t inter_cuts(const inter_algorithm *algorithm, enum inter_collective collective, size_t typical,
+                                size_t element_bytes) {
+    bool single = inter_is(collective, INTER_BIT(INTER_SCATTER) | INTER_ALLTOALLS);
+    if (!inter_is(collective, INTER_CUT_BLOCKS) || (single && !algorithm->single_blocks))
+        return 1;
+    size_t segment = inter_segment_elements(algorithm, element_bytes);
+    return segment && segment < typical ? typical / segment + (typical % segment > 0) : 1;
+}
+
+/** Where part `index` of `count` elements begins, that are cut into so many parts; the first ones are longer by one than the last. */
+static inline size_t inter_part_offset(size_t count, size_t parts, size_t index) {
+    size_t longer = count % parts;
+    return index * (count / parts) + (index < longer ? index : longer);
 }
 
 /**
@@ -153,8 +185,7 @@ static inline size_t inter_block_offset(const inter_view *view, int rank) {
         return view->offsets[rank];
     if (!view->cut)
         return index * view->count;
-    size_t size = (size_t)view->size, longer = view->count % size;
-    return index * (view->count / size) + (index < longer ? index : longer);
+    return inter_part_offset(view->count, (size_t)view->size, index);
 }
 
 /** The elements of the blocks of the ranks first … last. */

@@ -31,7 +31,8 @@ static const inter_algorithm table[] = {
 
     {INTER_ALLGATHERS, "nbBKT", inter_allgather_bkt, .issue = INTER_NB1, .single_blocks = true, .symmetric = true},
     {INTER_ALLGATHERS, "bBKT", inter_allgather_bkt, .issue = INTER_B, .single_blocks = true},
-    {INTER_ALLGATHERS, "nbFT", inter_allgather_ft, .issue = INTER_NB1, .single_blocks = true, .symmetric = true},
+    {INTER_ALLGATHERS | INTER_BIT(INTER_BARRIER), "nbFT", inter_allgather_ft, .issue = INTER_NB1, .single_blocks = true,
+     .symmetric = true},
     {INTER_ALLGATHERS | INTER_BIT(INTER_BARRIER), "BT", inter_allgather_bt, .issue = INTER_B},
     {INTER_ALLGATHERS | INTER_BIT(INTER_BARRIER), "BTe", inter_allgather_bte, .issue = INTER_B},
     {INTER_ALLGATHERS, "nbBDE", inter_allgather_bde, .issue = INTER_NB1},
@@ -63,8 +64,10 @@ static const inter_algorithm table[] = {
     {INTER_REDUCE_SCATTERS, "Reduce+Scatterv", NULL, .issue = INTER_B},
     {INTER_REDUCE_SCATTERS, "bBDE", inter_reduce_scatter_bde, .issue = INTER_B, .commutes = true},
     {INTER_REDUCE_SCATTERS, "nbBDE", inter_reduce_scatter_bde, .issue = INTER_NB1, .commutes = true},
-    {INTER_REDUCE_SCATTERS, "bBKT", inter_reduce_scatter_bkt, .issue = INTER_B, .commutes = true},
-    {INTER_REDUCE_SCATTERS, "nbBKT", inter_reduce_scatter_bkt, .issue = INTER_NB1, .commutes = true, .symmetric = true},
+    {INTER_REDUCE_SCATTERS, "bBKT", inter_reduce_scatter_bkt, .issue = INTER_B, .commutes = true,
+     .single_blocks = true},
+    {INTER_REDUCE_SCATTERS, "nbBKT", inter_reduce_scatter_bkt, .issue = INTER_NB1, .commutes = true,
+     .single_blocks = true, .symmetric = true},
 
     {INTER_SCANS, "BDE", inter_scan_bde, .issue = INTER_NB1},
     {INTER_SCANS, "nbFT", inter_scan_ft, .issue = INTER_NB1},
@@ -186,7 +189,7 @@ bool inter_algorithm_find(enum inter_collective collective, const char *name, in
     size_t letters = colon ? (size_t)(colon - name) : strlen(name), segment_bytes = 0;
     if (!letters || strlen(name) >= INTER_NAME_BYTES)
         return false;
-    if (colon && (!inter_is(collective, INTER_VECTORS) || !parse_bytes(colon + 1, &segment_bytes)))
+    if (colon && (!inter_is(collective, INTER_SEGMENTED) || !parse_bytes(colon + 1, &segment_bytes)))
         return false;
     const inter_algorithm *row = find_row(collective, name, letters);
     inter_algorithm found;

@@ -88,6 +88,12 @@ static inline core_flag *intra_counter(const intra_meeting *meeting, int which) 
     return &team->counters[2 * (meeting->sequence & (team->slots - 1)) + (uint64_t)which].flag;
 }
 
+/** The slot's tray. */
+static inline char *intra_tray(const intra_meeting *meeting) {
+    const intra_team *team = meeting->team;
+    return team->trays + (meeting->sequence & (team->slots - 1)) * team->tray_bytes;
+}
+
 /** What a counter shows when it was raised by `count`, a few times the threads at most, in this collective. */
 static inline uint64_t intra_count(const intra_meeting *meeting, int count) {
     return (meeting->sequence << 20) +

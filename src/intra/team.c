@@ -25,6 +25,14 @@ static bool make_members(intra_team *team) {
     return team->members;
 }
 
+/* Not zeroed: nobody has to touch what no collective uses. */
+static bool make_trays(intra_team *team) {
+    size_t bytes = (size_t)team->threads * INTRA_TRAY_SHARE;
+    team->tray_bytes = bytes < INTRA_TRAY_BYTES ? INTRA_TRAY_BYTES : bytes;
+    team->trays = aligned_alloc(INTRA_LINE, team->slots * team->tray_bytes);
+    return team->trays;
+}
+
 int intra_team_create(int threads, int slots, core_waiting waiting, intra_team **team) {
     intra_team *made = calloc(1, sizeof(*made));
     if (!made)
@@ -37,7 +45,7 @@ int intra_team_create(int threads, int slots, core_waiting waiting, intra_team *
     made->completed = zeroed((size_t)threads, sizeof(intra_line));
     if (made->cells)
         made->cells_end = made->cells + (size_t)slots * (1 + (size_t)threads);
-    if (!made->cells || !made->counters || !made->completed || !make_members(made)) {
+    if (!made->cells || !made->counters || !made->completed || !make_trays(made) || !make_members(made)) {
         intra_team_free(made);
         return core_error(WEFT_ERR_NOMEM, "no memory for a team of %d threads with %d slots", threads, slots);
     }
@@ -53,6 +61,7 @@ void intra_team_free(intra_team *team) {
         free(team->members[thread].over);
     }
     free(team->cells);
+    free(team->trays);
     free(team->completed);
     free(team->counters);
     free(team->members);

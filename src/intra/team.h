@@ -13,6 +13,9 @@
  * only; the release cell is written by whoever finishes the collective's part between processes. A slot is used again
  * when every thread has completed the collective that used it before, and all before that: `completed` tells (see
  * intra_is_free in meeting.h). So a thread may be in as many collectives at once as there are slots.
+ *
+ * Beside its cells a slot has a tray, for what is more than a cell holds: whoever brings a node's blocks together, or takes them
+ * from the network, puts them there, and nobody has to wait until others have copied them.
  */
 #ifndef INTRA_TEAM_H
 #define INTRA_TEAM_H
@@ -23,6 +26,9 @@
 
 /** The most bytes that travel inside a cell. */
 #define INTRA_INLINE_BYTES 1024
+/** The least room on a tray, and for each thread: what it sends to others, and gets from them, as much as its cell holds. */
+#define INTRA_TRAY_BYTES   4096
+#define INTRA_TRAY_SHARE   (2ul * INTRA_INLINE_BYTES)
 /** How many steps of one collective a flag can tell apart; phase 0 is unused. */
 #define INTRA_PHASES       8
 #define INTRA_LINE         128
@@ -89,6 +95,8 @@ typedef struct intra_team {
     core_waiting waiting;
     intra_cell *cells_end;
     intra_cell *cells;     /* slots × (1 + threads): the release cell first */
+    char *trays;           /* by slot, each of … */
+    size_t tray_bytes;     /* … so many */
     intra_line *completed; /* by thread: the last collective that it completed; it writes, all read */
     intra_member *members; /* by thread */
     intra_line *counters;  /* two a slot, of the `counter` algorithms; all write */

@@ -3,6 +3,8 @@
 #include "effort.h"
 #include "oracle_job.h"
 
+#include <chrono>
+#include <thread>
 #include <vector>
 
 namespace progression {
@@ -103,6 +105,45 @@ void receive_behind_barrier(weft_comm *comm, int receiver) {
                 job::check(in == data, comm, "what came while the receiver sat in the barrier");
             }
         }
+}
+
+void team_behind_barrier(weft_comm *comm, weft_comm *processes) {
+    static constexpr size_t count = 40000; // by slices, and offered
+    bool waits = weft_node(comm) == 1, leads = weft_thread(comm) == 0;
+    int beside = leads ? weft_rank(comm) + 1 : weft_rank(comm) - 1;
+    std::vector<int> mine(count, weft_rank(comm)), sum(count), in(count);
+    weft_request *requests[2] = {nullptr, nullptr};
+    if (!leads) // late: the leaders have done what they can
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    job::ok(weft_iallreduce(mine.data(), sum.data(), count, WEFT_INT, WEFT_SUM, comm, &requests[0]), comm, "start");
+    if (leads) {
+        job::ok(weft_irecv(in.data(), count, WEFT_INT, beside, 3, comm, &requests[1]), comm, "weft_irecv");
+        if (waits)
+            job::ok(weft_waitall(2, requests, nullptr), comm, "weft_waitall");
+        job::ok(weft_barrier(processes), comm, "the barrier of processes");
+    } else {
+        job::ok(weft_ssend(mine.data(), count, WEFT_INT, beside, 3, comm), comm, "weft_ssend");
+    }
+    job::ok(weft_waitall(2, requests, nullptr), comm, "weft_waitall");
+    job::check(sum == std::vector<int>(count, 6), comm, "the sum");
+    job::check(!leads || in == std::vector<int>(count, beside), comm, "what was received");
+}
+
+void processes_behind_barrier(weft_comm *comm, weft_comm *processes, Gate &gate) {
+    bool leads = weft_thread(comm) == 0, first = weft_node(comm) == 0;
+    weft_comm *within = nullptr;
+    weft_request *request = nullptr;
+    job::ok(weft_comm_split(comm, weft_node(comm), 0, &within), comm, "weft_comm_split");
+    if (leads)
+        job::ok(weft_ibarrier(processes, &request), comm, "weft_ibarrier");
+    if (first && !leads)
+        gate.pass(weft_nodes(comm) - 1);
+    if (first)
+        job::ok(weft_barrier(within), comm, "the barrier within");
+    job::ok(weft_wait(&request, nullptr), comm, "weft_wait");
+    if (!first && leads)
+        gate.open();
+    job::ok(weft_comm_free(&within), comm, "weft_comm_free");
 }
 
 } // namespace progression

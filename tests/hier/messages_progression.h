@@ -34,6 +34,14 @@ void exchange_beside(weft_comm *comm, Gate &gate, int blocked, Blocked where, in
 // Any communicator.
 void receive_behind_barrier(weft_comm *comm, int receiver);
 
+// Two threads in each of two processes. Thread 0 of the first has its part in an allreduce of all and a receive under way, which others
+// wait for before they let it go on, while it sits in a barrier of the processes.
+void team_behind_barrier(weft_comm *comm, weft_comm *processes);
+
+// Two threads in each process. Thread 0 of the first has a barrier of the processes under way while it sits in one of its own process,
+// which its other thread comes to when all other processes are through: they opened the gate.
+void processes_behind_barrier(weft_comm *comm, weft_comm *processes, Gate &gate);
+
 } // namespace progression
 
 #endif

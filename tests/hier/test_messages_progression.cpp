@@ -57,6 +57,19 @@ TEST_P(Progression, ReceiveBehindABarrierOfProcesses) {
     worlds.run_processes([&](int, hier_world *world) { progression::receive_behind_barrier(world->process_comm, 0); });
 }
 
+TEST_P(Progression, TeamBehindABarrierOfProcesses) {
+    threads::Watchdog watchdog(100);
+    SimWorlds worlds(shape_of(GetParam(), {2, 2}, 4096));
+    worlds.run([&](weft_comm *comm) { progression::team_behind_barrier(comm, comm->world->process_comm); });
+}
+
+TEST_P(Progression, ProcessesBehindABarrierOfThreads) {
+    threads::Watchdog watchdog(100);
+    progression::Gate gate;
+    SimWorlds worlds(shape_of(GetParam(), {2, 2, 2, 2}, 4096));
+    worlds.run([&](weft_comm *comm) { progression::processes_behind_barrier(comm, comm->world->process_comm, gate); });
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Levels, Progression,
     ::testing::Combine(::testing::Values(WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED, WEFT_THREAD_MULTIPLE),

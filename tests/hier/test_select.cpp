@@ -59,7 +59,7 @@ TEST_F(Selector, HasAChoiceForEverything) {
                     EXPECT_TRUE(inter_is(inter_collective(kind), made.process->collectives));
                     EXPECT_TRUE(served(inter_collective(kind), made.thread));
                     EXPECT_TRUE(commutative || !made.process->commutes);
-                    EXPECT_TRUE(made.thread != HIER_INLINE || bytes <= inline_bytes);
+                    EXPECT_TRUE(made.thread != HIER_INLINE || hier_fits_inline(key));
                 }
 }
 
@@ -74,7 +74,8 @@ TEST_F(Selector, EveryRuleNamesAlgorithmsThatExist) {
             ASSERT_TRUE(inter_algorithm_find(rule->collective, rule->process, &algorithm)) << rule->process;
             EXPECT_EQ(hier_rule_algorithm(&selector, rule)->segment_bytes, rule->segment_bytes) << rule->process;
             EXPECT_TRUE(served(rule->collective, rule->thread));
-            EXPECT_TRUE(rule->thread != HIER_INLINE || rule->max_bytes <= inline_bytes);
+            hier_key largest = key_of(rule->collective, rule->max_nodes, rule->max_bytes, true, rule->max_threads);
+            EXPECT_TRUE(rule->thread != HIER_INLINE || hier_fits_inline(largest)) << rule->process;
             last = rule->max_nodes == INT_MAX && rule->max_threads == INT_MAX && rule->max_bytes == SIZE_MAX &&
                    !algorithm.commutes;
         }
@@ -179,7 +180,7 @@ TEST_F(Selector, EitherSideOfTheSlashMayBeLeftOut) {
     EXPECT_EQ(choice(INTER_BARRIER, 1, 0), "DISS/counter");
     EXPECT_EQ(choice(INTER_GATHER, 100, 8), "MST/flags") << "not mentioned";
     parse("allreduce=");
-    EXPECT_EQ(choice(INTER_ALLREDUCE, 3, 8), "nbBDE/inline") << "nothing is fixed";
+    EXPECT_EQ(choice(INTER_ALLREDUCE, 3, 8), "nbFT/inline") << "nothing is fixed";
 }
 
 TEST_F(Selector, ComposedNamesAndTheLastWordCount) {
@@ -212,20 +213,30 @@ TEST_F(Selector, SegmentsAreForcedWithANumber) {
     EXPECT_EQ(choice(INTER_BCAST, 3, 1 << 20), "CHAIN:1K/flags");
     EXPECT_EQ(selector.overrides[INTER_BCAST].process.segment_bytes, 1024u);
     EXPECT_EQ(choice(INTER_ALLREDUCE, 3, 1 << 20), "RAB:4096/slices");
+    parse("allgather=nbFT:64K,alltoall=PAIR:64K,reduce_scatter=nbBKT:64K,reduce_scatter_block=nbBKT:64K/slices");
+    EXPECT_EQ(choice(INTER_ALLGATHER, 3, 1 << 20), "nbFT:64K/flags");
+    EXPECT_EQ(choice(INTER_ALLTOALL, 3, 1 << 20), "PAIR:64K/flags");
+    EXPECT_EQ(choice(INTER_REDUCE_SCATTER, 3, 1 << 20), "nbBKT:64K/slices");
+    EXPECT_EQ(choice(INTER_REDUCE_SCATTER_BLOCK, 3, 1 << 20), "nbBKT:64K/slices");
 }
 
 TEST_F(Selector, InlineGivesWayWhenItDoesNotFit) {
     parse("bcast=/inline,reduce=/inline,allreduce=/inline");
     EXPECT_EQ(choice(INTER_BCAST, 3, inline_bytes), "nbFT/inline");
-    EXPECT_EQ(choice(INTER_BCAST, 3, inline_bytes + 1), "MST/flags");
-    EXPECT_EQ(choice(INTER_REDUCE, 3, inline_bytes + 1), "MST/slices");
-    EXPECT_EQ(choice(INTER_ALLREDUCE, 3, inline_bytes + 1), "nbBDE/slices");
+    EXPECT_EQ(choice(INTER_BCAST, 3, inline_bytes + 1), "nbFT/flags");
+    EXPECT_EQ(choice(INTER_REDUCE, 3, inline_bytes + 1), "nbFT/slices");
+    EXPECT_EQ(choice(INTER_ALLREDUCE, 3, inline_bytes + 1), "nbFT/slices");
+    parse("allgather=/inline"); // what all gather must fit the tray
+    EXPECT_EQ(choice(INTER_ALLGATHER, 4, inline_bytes), "nbFT/inline");
+    EXPECT_EQ(choice(INTER_ALLGATHER, 5, inline_bytes), "nbFT/flags");
+    EXPECT_EQ(choice(INTER_ALLGATHER, 1, inline_bytes), "nbFT/inline");
+    EXPECT_EQ(choice(INTER_ALLGATHER, 1, inline_bytes + 1), "nbFT/flags");
 }
 
 TEST_F(Selector, WhatLosesRankOrderGivesWayToARule) {
     parse("allreduce=BKT/slices,reduce_scatter=nbBKT");
     EXPECT_EQ(choice(INTER_ALLREDUCE, 3, 8, true), "BKT/slices");
-    EXPECT_EQ(choice(INTER_ALLREDUCE, 3, 8, false), "nbBDE/slices");
+    EXPECT_EQ(choice(INTER_ALLREDUCE, 3, 8, false), "nbFT/slices");
     EXPECT_EQ(choice(INTER_REDUCE_SCATTER, 3, 1 << 20, true), "nbBKT/slices");
     EXPECT_EQ(choice(INTER_REDUCE_SCATTER, 3, 1 << 20, false), "MSTReduce+MSTScatterv/slices");
     parse("");

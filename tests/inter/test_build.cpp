@@ -131,12 +131,12 @@ TEST_F(Build, AlltoallvInPlaceCopiesWhatIsSentAndNothingElse) {
     inter_algorithm algorithm = made_of(swap_blocks);
     inter_build(&schedule, &algorithm, &view);
     auto copies = steps(INTER_STEP_COPY), sends = steps(INTER_STEP_SEND);
-    EXPECT_EQ(schedule.temp_count, 8u) << "an empty block lies nowhere";
-    ASSERT_EQ(copies.size(), 2u);
-    EXPECT_TRUE(is(copies[0].left, INTER_RECV, 6) && is(copies[0].out, INTER_TEMP, 6) && copies[0].count == 2);
-    EXPECT_TRUE(is(copies[1].left, INTER_RECV, 3) && is(copies[1].out, INTER_TEMP, 3) && copies[1].count == 1);
-    EXPECT_TRUE(is(sends[0].left, INTER_TEMP, 6) && sends[0].count == 2);
-    EXPECT_TRUE(is(sends[2].left, INTER_TEMP, 3) && sends[2].count == 1);
+    EXPECT_EQ(schedule.temp_count, 3u);
+    ASSERT_EQ(copies.size(), 2u) << "an empty block lies nowhere";
+    EXPECT_TRUE(is(copies[0].left, INTER_RECV, 6) && is(copies[0].out, INTER_TEMP, 0) && copies[0].count == 2);
+    EXPECT_TRUE(is(copies[1].left, INTER_RECV, 3) && is(copies[1].out, INTER_TEMP, 2) && copies[1].count == 1);
+    EXPECT_TRUE(is(sends[0].left, INTER_TEMP, 0) && sends[0].count == 2);
+    EXPECT_TRUE(is(sends[2].left, INTER_TEMP, 2) && sends[2].count == 1);
 }
 
 // 2 elements a segment; strands that are never under way together use the same temporary memory.
@@ -176,5 +176,104 @@ TEST_F(Build, SegmentsAreOfWholeElementsAndAtLeastOne) {
     inter_algorithm algorithm = made_of(pass_the_whole);
     algorithm.segment_bytes = 8;
     inter_build(&schedule, &algorithm, &blocks);
-    EXPECT_EQ(schedule.strand, 0u) << "only vectors are cut";
+    EXPECT_EQ(schedule.strand, 0u) << "a gather is not cut";
+}
+
+namespace {
+
+// Receives each block of the others, and sends its own to all.
+void exchange_blocks(inter_schedule *schedule, const inter_view *view) {
+    for (int peer = 0; peer < view->size; peer++) {
+        if (peer != view->rank)
+            inter_schedule_recv(schedule, peer, inter_at(INTER_RECV, inter_block_place(view, peer)),
+                                inter_block_count(view, peer));
+        inter_schedule_send(schedule, peer, inter_at(INTER_SEND, 0), inter_block_count(view, view->rank));
+    }
+}
+
+} // namespace
+
+// Three segments, as many as the typical block needs; those of a shorter one are shorter.
+TEST_F(Build, BlocksAreCutIntoAsManySegmentsEach) {
+    const size_t offsets[] = {0, 7, 8, 16};
+    inter_view view = view_of(INTER_ALLGATHER, 0);
+    view.rank = 2;
+    view.offsets = offsets;
+    view.typical = 5;
+    inter_algorithm algorithm = made_of(exchange_blocks);
+    algorithm.segment_bytes = 16;
+    algorithm.single_blocks = true;
+    inter_build(&schedule, &algorithm, &view);
+    EXPECT_EQ(schedule.strand, 2u);
+    auto receives = steps(INTER_STEP_RECV), sends = steps(INTER_STEP_SEND);
+    ASSERT_EQ(receives.size(), 6u);
+    const size_t begins[2][3] = {{0, 3, 5}, {7, 8, 8}}, counts[2][3] = {{3, 2, 2}, {1, 0, 0}};
+    for (size_t strand = 0; strand < 3; strand++)
+        for (size_t block = 0; block < 2; block++) {
+            const inter_step &step = receives[2 * strand + block];
+            EXPECT_EQ(step.strand, strand);
+            EXPECT_TRUE(is(step.out, INTER_RECV, begins[block][strand]));
+            EXPECT_EQ(step.count, counts[block][strand]);
+        }
+    const size_t own[3] = {0, 3, 6};
+    for (size_t strand = 0; strand < 3; strand++)
+        EXPECT_TRUE(is(sends[3 * strand].left, INTER_SEND, own[strand]));
+}
+
+// Whose length only some ranks may know.
+TEST_F(Build, BlocksOfUnknownLengthAreNotCut) {
+    const size_t offsets[] = {0, 7, 8, 16};
+    inter_view view = view_of(INTER_ALLGATHERV, 0);
+    view.offsets = offsets;
+    inter_algorithm algorithm = made_of(exchange_blocks);
+    algorithm.segment_bytes = 8;
+    inter_build(&schedule, &algorithm, &view);
+    EXPECT_EQ(schedule.strand, 0u);
+}
+
+// An algorithm that needs them packed gets a packed copy of the segment, which those never under way with it use, too.
+TEST_F(Build, SegmentsOfBlocksArePackedWhereTheAlgorithmNeedsIt) {
+    inter_view view = view_of(INTER_ALLGATHER, 2 * INTER_STRANDS + 2);
+    inter_algorithm algorithm = made_of(pass_the_whole);
+    algorithm.segment_bytes = 16;
+    inter_build(&schedule, &algorithm, &view);
+    EXPECT_EQ(schedule.strand, unsigned(INTER_STRANDS));
+    EXPECT_EQ(schedule.temp_count, 6u * INTER_STRANDS);
+    auto receives = steps(INTER_STEP_RECV), copies = steps(INTER_STEP_COPY);
+    ASSERT_EQ(copies.size(), 3u * (INTER_STRANDS + 1));
+    EXPECT_TRUE(is(receives[1].out, INTER_TEMP, 6) && receives[1].count == 6);
+    EXPECT_TRUE(is(receives[INTER_STRANDS].out, INTER_TEMP, 0));
+    EXPECT_TRUE(is(copies[5].left, INTER_TEMP, 10) && is(copies[5].out, INTER_RECV, 2 * (2 * INTER_STRANDS + 2) + 2));
+}
+
+// Blocks of 7, 0 and 2 elements, in place: two segments each, and a packed copy for each strand.
+TEST_F(Build, AlltoallvInPlaceIsCutLikeOthers) {
+    const size_t counts[] = {7, 0, 2}, offsets[] = {20, 1000, 3};
+    inter_view view = view_of(INTER_ALLTOALLV, 0);
+    view.in_place = true;
+    view.typical = 4;
+    view.recv_counts = counts;
+    view.recv_offsets = offsets;
+    inter_algorithm algorithm = made_of(swap_blocks);
+    algorithm.segment_bytes = 16;
+    algorithm.single_blocks = true;
+    inter_build(&schedule, &algorithm, &view);
+    auto copies = steps(INTER_STEP_COPY), sends = steps(INTER_STEP_SEND);
+    EXPECT_EQ(schedule.strand, 1u);
+    EXPECT_EQ(schedule.temp_count, 2u * 5);
+    ASSERT_EQ(copies.size(), 4u);
+    EXPECT_TRUE(is(copies[0].left, INTER_RECV, 20) && is(copies[0].out, INTER_TEMP, 0) && copies[0].count == 4);
+    EXPECT_TRUE(is(copies[1].left, INTER_RECV, 3) && is(copies[1].out, INTER_TEMP, 4) && copies[1].count == 1);
+    EXPECT_TRUE(is(copies[2].left, INTER_RECV, 24) && is(copies[2].out, INTER_TEMP, 5) && copies[2].count == 3);
+    EXPECT_TRUE(is(copies[3].left, INTER_RECV, 4) && is(copies[3].out, INTER_TEMP, 8) && copies[3].count == 1);
+    EXPECT_TRUE(is(sends[5].left, INTER_TEMP, 8) && sends[5].count == 1 && sends[5].strand == 1);
+}
+
+// Blocks that travel through others cannot be told apart from parts of blocks.
+TEST_F(Build, AlltoallByPackedBlocksIsNotCut) {
+    inter_view view = view_of(INTER_ALLTOALL, 9);
+    inter_algorithm algorithm = made_of(swap_blocks);
+    algorithm.segment_bytes = 8;
+    inter_build(&schedule, &algorithm, &view);
+    EXPECT_EQ(schedule.strand, 0u);
 }

@@ -6,6 +6,9 @@ namespace sim {
 
 namespace {
 
+bool is_message(const inter_step &step) {
+    return step.kind == INTER_STEP_SEND || step.kind == INTER_STEP_RECV;
+}
 bool reads_left(const inter_step &step) {
     return step.kind != INTER_STEP_RECV;
 }
@@ -29,7 +32,8 @@ template <class Visit> void places(const inter_step &step, Visit visit) {
 std::string where(int rank, const inter_step &step) {
     static const char *const kinds[] = {"send", "recv", "reduce", "copy"};
     return "rank " + std::to_string(rank) + ", strand " + std::to_string(step.strand) + ", stage " +
-           std::to_string(step.stage) + ", " + kinds[step.kind] + " of " + std::to_string(step.count) + ": ";
+           std::to_string(step.stage) + ", " + kinds[step.kind] + " of " + std::to_string(step.count) +
+           (is_message(step) ? ", peer " + std::to_string(step.peer) : "") + ": ";
 }
 
 } // namespace
@@ -55,7 +59,7 @@ size_t Plan::address(const Problem &problem, int rank, inter_place place) const 
     return problem.area(rank, inter_buffer(place.buffer)).begin + place.offset;
 }
 
-std::string Plan::check_place(const Problem &problem, int rank, inter_place place, size_t count) const {
+const char *Plan::check_place(const Problem &problem, int rank, inter_place place, size_t count) const {
     size_t words = schedule(rank).temp_count;
     if (place.buffer != INTER_TEMP) {
         Problem::Area area = problem.area(rank, inter_buffer(place.buffer));
@@ -63,23 +67,23 @@ std::string Plan::check_place(const Problem &problem, int rank, inter_place plac
             return "a buffer that the rank has not got";
         words = area.words;
     }
-    return place.offset > words || count > words - place.offset ? "outside its buffer" : "";
+    return place.offset > words || count > words - place.offset ? "outside its buffer" : nullptr;
 }
 
-std::string Plan::check_step(const Problem &problem, int rank, const inter_step &step) const {
-    bool message = step.kind == INTER_STEP_SEND || step.kind == INTER_STEP_RECV;
+const char *Plan::check_step(const Problem &problem, int rank, const inter_step &step) const {
+    bool message = is_message(step);
     if (message && (step.peer < 0 || step.peer >= size_ || step.peer == rank))
-        return "peer " + std::to_string(step.peer);
-    std::string fault;
+        return "a peer that there is not";
+    const char *fault = nullptr;
     if (step.count)
         places(step, [&](inter_place place, bool written) {
-            std::string found = check_place(problem, rank, place, step.count);
+            const char *found = check_place(problem, rank, place, step.count);
             if (written && place.buffer == INTER_SEND)
                 found = "writes to the send buffer";
-            if (fault.empty())
+            if (!fault)
                 fault = found;
         });
-    if (message || !fault.empty())
+    if (message || fault)
         return fault;
     size_t out = address(problem, rank, step.out);
     for (inter_place place : {step.left, step.right}) {
@@ -87,7 +91,7 @@ std::string Plan::check_step(const Problem &problem, int rank, const inter_step 
         if (in != out && in < out + step.count && out < in + step.count)
             return "overlaps its operand";
     }
-    return "";
+    return nullptr;
 }
 
 // One strand, in which the stages follow each other.
@@ -100,8 +104,7 @@ std::string Plan::check_strand(const Problem &problem, int rank, size_t begin, s
         if (now < stage_)
             return where(rank, step) + "stages go down";
         stage_ = now;
-        std::string fault = check_step(problem, rank, step);
-        if (!fault.empty())
+        if (const char *fault = check_step(problem, rank, step))
             return where(rank, step) + fault;
         if (step.kind == INTER_STEP_COPY && address(problem, rank, step.left) == address(problem, rank, step.out))
             continue;

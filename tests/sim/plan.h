@@ -50,8 +50,9 @@ class Plan {
     struct Use {
         uint64_t sent_until = 0, received_until = 0, read_by = 0, written_by = 0;
     };
-    std::string check_step(const Problem &problem, int rank, const inter_step &step) const;
-    std::string check_place(const Problem &problem, int rank, inter_place place, size_t count) const;
+    // What is wrong, or NULL.
+    const char *check_step(const Problem &problem, int rank, const inter_step &step) const;
+    const char *check_place(const Problem &problem, int rank, inter_place place, size_t count) const;
     std::string check_strand(const Problem &problem, int rank, size_t begin, size_t end);
     bool apart(const Problem &problem, int rank, size_t begin, size_t end);
 

@@ -57,6 +57,10 @@ Problem::Problem(inter_collective collective, const Shape &shape)
         self.view.offsets = shape_.uneven && is(with_blocks) && knows_all ? offsets_.data() : nullptr;
         bool lies_spread = shape_.spread && (rank == shape_.root || !is(INTER_ROOTED));
         self.view.displs = lies_spread ? displs_.data() : nullptr;
+        if (is(INTER_ALLTOALLS))
+            self.view.typical = shape_.count;
+        else if (shape_.uneven && is(INTER_CUT_BLOCKS) && !self.view.in_place)
+            self.view.typical = whole_words_ / size_t(shape_.size);
         if (is(INTER_BIT(INTER_ALLTOALLV) | INTER_BIT(INTER_ALLTOALLW)))
             make_alltoallv(self);
         lay_out(self);

@@ -44,12 +44,16 @@ void Runner::prepare(const Plan &plan, Problem &problem) {
     run_++;
 }
 
+size_t Runner::place_of(uint32_t key) const {
+    return uint64_t(key) * 0x9e3779b97f4a7c15 >> 32 & (channels_.size() - 1);
+}
+
 void Runner::grow_channels() {
     std::vector<Channel> old(std::max<size_t>(64, 2 * channels_.size()));
     old.swap(channels_);
     for (const Channel &channel : old)
         if (channel.run == run_) {
-            size_t at = channel.key * 0x9e3779b97f4a7c15 >> 32 & (channels_.size() - 1);
+            size_t at = place_of(channel.key);
             while (channels_[at].run == run_)
                 at = (at + 1) & (channels_.size() - 1);
             channels_[at] = channel;
@@ -59,15 +63,13 @@ void Runner::grow_channels() {
 Runner::Channel &Runner::channel(int from, int to, uint32_t strand) {
     if (2 * channels_used_ >= channels_.size())
         grow_channels();
-    uint64_t key = uint64_t(from) << 32 | uint64_t(to) << 4 | strand % INTER_STRANDS;
-    size_t at = key * 0x9e3779b97f4a7c15 >> 32 & (channels_.size() - 1);
+    uint32_t key = (uint32_t(from) << 14 | uint32_t(to)) * INTER_STRANDS + strand % INTER_STRANDS;
+    size_t at = place_of(key);
     while (channels_[at].run == run_ && channels_[at].key != key)
         at = (at + 1) & (channels_.size() - 1);
     if (channels_[at].run != run_) {
         channels_used_++;
-        channels_[at] = Channel();
-        channels_[at].key = key;
-        channels_[at].run = run_;
+        channels_[at] = Channel{key, run_, none, 0, 0};
     }
     return channels_[at];
 }
@@ -94,7 +96,7 @@ void Runner::post(int rank, size_t index, size_t time) {
         there.first = uint32_t(index);
     else
         messages_[self.base + there.last].next = uint32_t(index);
-    there.last = uint32_t(index);
+    there.last = uint32_t(index) & INT32_MAX;
     there.sends = send;
     waiting_++;
 }

@@ -46,10 +46,9 @@ class Runner {
         size_t time;
         uint32_t next; // in its channel, the step behind it
     };
-    struct Channel { // what waits for a partner: sends or receives, never both
-        uint64_t key = 0, run = 0;
-        uint32_t first = none, last = none;
-        bool sends = false;
+    struct Channel { // what waits for a partner, sends or receives, never both; four to a cache line
+        uint32_t key, run, first;
+        uint32_t last : 31, sends : 1;
     };
     struct Pair {
         int from, to;
@@ -62,6 +61,7 @@ class Runner {
     void meet(const Pair &pair);
     void check_barrier(Outcome &outcome) const;
     Channel &channel(int from, int to, uint32_t strand);
+    size_t place_of(uint32_t key) const;
     void grow_channels();
     void post(int rank, size_t index, size_t time);
     void local(const Rank &self, const inter_step &step);
@@ -80,7 +80,7 @@ class Runner {
     std::vector<std::vector<uint64_t>> heard_, told_; // barrier: by rank from whom, a bit each; by send what it brings
     std::vector<Channel> channels_; // a hash table, open addressing; entries of other runs count as empty
     size_t channels_used_ = 0;
-    uint64_t run_ = 0;
+    uint32_t run_ = 0;
     std::vector<Pair> ready_;
     size_t ready_first_ = 0;
     size_t waiting_ = 0;

@@ -17,7 +17,7 @@ inline const TableOfNames &table_of_names() {
         const struct {
             std::vector<std::string> collectives, names;
         } rows[] = {
-            {{"barrier"}, {"nbFTGather+bFaTBcast", "Gather+Bcast", "BT", "BTe", "DISS"}},
+            {{"barrier"}, {"nbFTGather+bFaTBcast", "Gather+Bcast", "BT", "BTe", "DISS", "nbFT"}},
             {{"bcast"}, {"bFT", "nbFT", "bFaT", "MST", "BT", "SAG", "CHAIN"}},
             {{"scatter", "scatterv"}, {"nbFT", "MST"}},
             {{"gather", "gatherv"}, {"bFT", "nbFT", "nb1FT", "MST"}},

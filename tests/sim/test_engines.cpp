@@ -68,11 +68,10 @@ TEST_P(Engines, SolveProblemsInRandomOrders) {
 }
 
 TEST_P(Engines, RunSegmentsBesideEachOther) {
-    if (!inter_is(GetParam().collective, INTER_VECTORS))
+    if (!inter_is(GetParam().collective, INTER_VECTORS | INTER_CUT_BLOCKS))
         return;
     Algorithm segmented = GetParam();
-    ASSERT_TRUE(
-        inter_algorithm_find(segmented.collective, (segmented.is.name + std::string(":16")).c_str(), &segmented.is));
+    segmented.is.segment_bytes = 16;
     for (int size : {2, 3, 5, 8, 13})
         for (size_t count : {2, 3, 15, 16, 17, 33, 60})
             for (uint64_t seed = 0; seed < effort::rounds(8u); seed++) {

@@ -122,7 +122,7 @@ TEST(Names, ComposedNamesHaveTheirParts) {
     EXPECT_STREQ(found.parts[0]->name, "RAB");
 }
 
-TEST(Names, EndWithASegmentSizeWhereThereAreVectors) {
+TEST(Names, EndWithASegmentSizeWhereSomethingIsCut) {
     inter_algorithm found{};
     const struct {
         const char *name;
@@ -143,10 +143,15 @@ TEST(Names, EndWithASegmentSizeWhereThereAreVectors) {
                              "CHAIN:+1", "CHAIN:K", "CHAIN:0x10", "CHAIN:1:1", ":64K", ":", "CHAIN:1G",
                              "CHAIN:99999999999999999999999", "CHAIN:18446744073709551615K"})
         EXPECT_FALSE(finds(INTER_BCAST, name)) << name;
+    ASSERT_TRUE(finds(INTER_ALLGATHER, "nbFT:1K", &found));
+    EXPECT_EQ(found.segment_bytes, 1024u);
     EXPECT_FALSE(finds(INTER_GATHER, "MST:1"));
-    EXPECT_FALSE(finds(INTER_ALLTOALL, "PAIR:64K"));
+    EXPECT_FALSE(finds(INTER_ALLGATHERV, "nbFT:1K"));
+    EXPECT_TRUE(finds(INTER_ALLTOALL, "PAIR:64K"));
+    EXPECT_FALSE(finds(INTER_ALLTOALLV, "PAIR:64K"));
     EXPECT_FALSE(finds(INTER_BARRIER, "DISS:1"));
-    EXPECT_FALSE(finds(INTER_REDUCE_SCATTER, "Reduce+Scatterv:64K"));
+    ASSERT_TRUE(finds(INTER_REDUCE_SCATTER, "Reduce+Scatterv:64K", &found));
+    EXPECT_EQ(found.segment_bytes, 65536u);
 }
 
 TEST(Names, ThatAreNoneAreRefused) {

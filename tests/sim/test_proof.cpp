@@ -107,6 +107,20 @@ TEST_P(Proof, SegmentsAreStrands) {
                 }
 }
 
+// Every block in as many segments, whatever its length and wherever it lies.
+TEST_P(Proof, SegmentsOfBlocksAreStrands) {
+    if (!inter_is(GetParam().collective, INTER_CUT_BLOCKS))
+        return;
+    Algorithm segmented = GetParam();
+    unsigned n = 0;
+    for (size_t bytes : {1, 16, 40, 1024})
+        for (int size : {1, 2, 3, 5, 8, 13, 33})
+            for (size_t count : effort::part_of(std::vector<size_t>{0, 1, 2, 37, 130}, size_t(size))) {
+                segmented.is.segment_bytes = bytes;
+                ASSERT_TRUE(prove(segmented, varied(size, n++, count), 2));
+            }
+}
+
 TEST_P(Composed, EverySizeTo32) {
     for (int size = 1; size <= 32; size++)
         for (unsigned n = unsigned(size) % 5; n < 8; n += 5)

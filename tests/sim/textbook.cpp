@@ -117,7 +117,7 @@ const Row rows[] = {
     {INTER_GATHERS, "nb1FT", F(p - 1), E(n *(p - 1)), S(p > 1)},
     {INTER_GATHERS, "bFT", F(p - 1), E(n *(p - 1)), S(p - 1)},
 
-    {INTER_ALLGATHERS, "nbFT", F(p *(p - 1)), E(n *p *(p - 1)), S(p > 1)},
+    {INTER_ALLGATHERS | INTER_BIT(INTER_BARRIER), "nbFT", F(p *(p - 1)), E(n *p *(p - 1)), S(p > 1)},
     {INTER_ALLGATHERS, "nbBKT", F(p *(p - 1)), E(n *p *(p - 1)), S(p - 1)},
     {INTER_ALLGATHERS, "bBKT", F(p *(p - 1)), E(n *p *(p - 1)), S(one_at_a_time_ring(p))},
     {INTER_ALLGATHERS, "BRUCK", F(p *log2_up(p)), E(n *p *(p - 1)), S(log2_up(p))},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * allgather, allgatherv nbFT: everybody sends its block to everybody, all at once.
+ * allgather, allgatherv, barrier nbFT: everybody sends its block (of a barrier: nothing) to everybody, all at once.
  *
  * Peers are taken in the order r+1, r+2, … so that not everybody sends to rank 0 first. The own block is sent from where
  * the caller has it and copied while messages are under way.

@@ -6,7 +6,7 @@
  * nb: sends and receives at once; b: even ranks send first, odd ones receive first.
  * Cost: p−1 stages; with b each is two messages of time, and with an odd p two more in all (ranks 0 and p−1 both send
  * first). p(p−1) messages of a block: (p−1)/p·n elements a rank for equal blocks, n the whole: the least possible. Any p,
- * any counts. Commutative operations only: block b's operands meet in the order b+1, b+2, … b. Memory: two blocks of the
+ * any counts, blocks may lie anywhere. Commutative operations only: block b's operands meet in the order b+1, b+2, … b. Memory: two blocks of the
  * longest.
  *
  *     0 → 1 → 2 → … → p−1 → 0
@@ -30,13 +30,14 @@ void inter_reduce_scatter_bkt(inter_schedule *schedule, const inter_view *view) 
     int size = view->size, rank = view->rank, left = inter_ring_rank(rank, -1, size);
     inter_place result = inter_at(INTER_RECV, 0);
     if (size == 1) {
-        inter_schedule_copy(schedule, inter_at(INTER_SEND, 0), result, inter_block_count(view, 0));
+        inter_schedule_copy(schedule, inter_at(INTER_SEND, inter_block_place(view, 0)), result,
+                            inter_block_count(view, 0));
         return;
     }
     size_t longest = longest_block(view);
     inter_place arrived = inter_schedule_temp(schedule, longest);
     inter_place sent = inter_schedule_temp(schedule, size > 2 ? longest : 0); /* while another block arrives */
-    inter_message out = {inter_ring_rank(rank, 1, size), inter_at(INTER_SEND, inter_block_offset(view, left)),
+    inter_message out = {inter_ring_rank(rank, 1, size), inter_at(INTER_SEND, inter_block_place(view, left)),
                          inter_block_count(view, left)};
     for (int step = 2; step <= size; step++) {
         int block = inter_ring_rank(rank, -step, size);
@@ -45,7 +46,7 @@ void inter_reduce_scatter_bkt(inter_schedule *schedule, const inter_view *view) 
         bool direct = step == size && inter_own_block_is_apart(view);
         out.place = direct ? result : arrived;
         out.count = count;
-        inter_schedule_reduce(schedule, arrived, inter_at(INTER_SEND, inter_block_offset(view, block)), out.place,
+        inter_schedule_reduce(schedule, arrived, inter_at(INTER_SEND, inter_block_place(view, block)), out.place,
                               count);
         arrived = sent;
         sent = out.place;

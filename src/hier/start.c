@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* The calls that start, free and cancel requests. */
+#include <core/error.h>
+#include <hier/arguments.h>
+#include <hier/part.h>
+#include <hier/request.h>
+#include <weft/message.h>
+
+static int missing(const char *call, const char *what) {
+    return core_error(WEFT_ERR_ARG, "%s: %s is NULL", call, what);
+}
+
+static hier_message *message_of(weft_request *request) {
+    return (hier_message *)request;
+}
+
+int weft_start(weft_request **request) {
+    if (!request)
+        return missing(__func__, "request");
+    weft_request *started = *request;
+    int code = hier_check_request(started, __func__);
+    if (code || !started)
+        return code;
+    if (!started->persistent)
+        return core_error(WEFT_ERR_ARG, "rank %d: %s: the request of %s is not persistent", started->comm->rank,
+                          __func__, started->call);
+    if (started->active)
+        return core_error(WEFT_ERR_BUSY, "rank %d: %s: the request of %s is under way", started->comm->rank, __func__,
+                          started->call);
+    if (started->kind == HIER_COLLECTIVE)
+        return hier_request_restart(started);
+    if (started->kind != HIER_PART)
+        return hier_message_restart(started);
+    hier_part_restart(started);
+    return WEFT_SUCCESS;
+}
+
+int weft_startall(size_t count, weft_request *requests[]) {
+    if (count && !requests)
+        return missing(__func__, "requests");
+    for (size_t i = 0; i < count; i++) {
+        int code = weft_start(&requests[i]);
+        if (code)
+            return code;
+    }
+    return WEFT_SUCCESS;
+}
+
+int weft_request_free(weft_request **request) {
+    if (!request)
+        return missing(__func__, "request");
+    weft_request *freed = *request;
+    int code = hier_check_request(freed, __func__);
+    if (code || !freed)
+        return code;
+    if (freed->active)
+        return core_error(WEFT_ERR_BUSY, "rank %d: %s: the request of %s is under way: complete it first",
+                          freed->comm->rank, __func__, freed->call);
+    hier_mailbox_enter(freed->comm);
+    if (freed->kind == HIER_COLLECTIVE)
+        hier_request_give(freed);
+    else if (freed->kind == HIER_PART)
+        hier_part_give(freed);
+    else
+        hier_message_give(message_of(freed));
+    hier_mailbox_leave(freed->comm);
+    *request = WEFT_REQUEST_NULL;
+    return WEFT_SUCCESS;
+}
+
+int weft_cancel(weft_request **request) {
+    if (!request)
+        return missing(__func__, "request");
+    weft_request *cancelled = *request;
+    if (!cancelled)
+        return core_error(WEFT_ERR_ARG, "%s: the request is WEFT_REQUEST_NULL, expected an active receive", __func__);
+    int code = hier_check_request(cancelled, __func__);
+    if (code)
+        return code;
+    if (cancelled->kind != HIER_RECEIVE || !cancelled->active)
+        return core_error(WEFT_ERR_ARG, "rank %d: %s: the request of %s is %s, expected an active receive",
+                          cancelled->comm->rank, __func__, cancelled->call,
+                          cancelled->active ? "active" : "not active");
+    hier_mailbox_enter(cancelled->comm);
+    if (!message_of(cancelled)->over)
+        intra_mail_cancel(cancelled->comm->mailbox, &message_of(cancelled)->receive);
+    hier_mailbox_leave(cancelled->comm);
+    return WEFT_SUCCESS;
+}
