@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Long vectors in pieces, so that threads and network are at different ones: right in all forms, really at once, and nobody waits
 // for a piece that does not come.
-#include "sim_worlds.h"
+#include "overlap.h"
 #include <algorithm>
 #include <numeric>
 extern "C" {
-#include <hier/pieces.h>
 #include <weft/weft.h>
 }
 
@@ -223,12 +222,6 @@ constexpr size_t pieces = 4, long_count = pieces * piece;
 thread_local int node = -1, thread = -1;
 std::atomic<bool> between_processes[2], held[2];
 
-bool comes(const std::atomic<bool> &flag) {
-    for (int i = 0; i < 20000 && !flag; i++)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    return flag;
-}
-
 void largest(const void *in, void *inout, size_t elements, const weft_datatype *) {
     const uint64_t *left = static_cast<const uint64_t *>(in);
     uint64_t *right = static_cast<uint64_t *>(inout);
@@ -240,12 +233,6 @@ void largest(const void *in, void *inout, size_t elements, const weft_datatype *
     }
     for (size_t i = 0; i < elements; i++)
         right[i] = left[i] > right[i] ? left[i] : right[i];
-}
-
-JobShape two_by_two(const char *algorithm) {
-    JobShape shape{{2, 2}, WEFT_THREAD_FUNNELED}; // the operation then knows who calls it for whom
-    shape.algorithm = algorithm;
-    return shape;
 }
 
 } // namespace
@@ -274,36 +261,20 @@ TEST(Overlap, FirstPieceIsOnTheWireWhileTheLastIsReduced) {
 // been told of a piece.
 TEST(Overlap, PiecesAreToldOfBeforeTheBroadcastIsOver) {
     threads::Watchdog watchdog(100);
-    std::atomic<const core_flag *> arrived{nullptr};
-    std::atomic<uint64_t> base{0};
-    std::atomic<bool> told{false};
+    PieceCounter counter;
     const size_t bytes = size_t(20) * 8192;
     SimWorlds(two_by_two("bcast=nbFT:8K/flags")).run([&](weft_comm *comm) {
         std::vector<unsigned char> data(bytes, weft_rank(comm) == 0 ? 7 : 0);
-        if (weft_rank(comm) == 2) {
-            uint64_t next = comm->member->sequence + 1;
-            base = next << 20;
-            arrived = &comm->team->intra->counters[2 * (next & (comm->team->intra->slots - 1))].flag;
-        }
+        weft_request *request = nullptr;
+        if (weft_rank(comm) == 2)
+            counter.watch(comm);
+        EXPECT_EQ(weft_ibcast(data.data(), bytes, WEFT_BYTE, 0, comm, &request), WEFT_SUCCESS);
         if (weft_rank(comm) == 0) {
-            while (!arrived)
-                std::this_thread::yield();
-            weft_request *request = nullptr;
-            EXPECT_EQ(weft_ibcast(data.data(), bytes, WEFT_BYTE, 0, comm, &request), WEFT_SUCCESS);
-            for (int i = 0; i < 20000 && !told; i++) {
-                uint64_t seen = atomic_load_explicit(&arrived.load()->value, memory_order_acquire);
-                told = seen > base && seen < hier_pieces_over(base);
-                std::this_thread::sleep_for(std::chrono::milliseconds(1));
-            }
-            EXPECT_EQ(weft_wait(&request, WEFT_STATUS_IGNORE), WEFT_SUCCESS);
-        } else {
-            weft_request *request = nullptr;
-            EXPECT_EQ(weft_ibcast(data.data(), bytes, WEFT_BYTE, 0, comm, &request), WEFT_SUCCESS);
-            EXPECT_EQ(weft_wait(&request, WEFT_STATUS_IGNORE), WEFT_SUCCESS);
+            EXPECT_TRUE(comes([&] { return counter.tells_of_some(); }));
         }
+        EXPECT_EQ(weft_wait(&request, WEFT_STATUS_IGNORE), WEFT_SUCCESS);
         EXPECT_EQ(data, std::vector<unsigned char>(bytes, 7));
     });
-    EXPECT_TRUE(told);
 }
 
 namespace {

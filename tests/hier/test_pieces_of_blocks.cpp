@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collectives of long blocks in pieces, so that threads and network are at different ones: right in all forms, really at once, and
 // nobody waits for a piece that does not come.
-#include "sim_worlds.h"
+#include "overlap.h"
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <numeric>
 extern "C" {
-#include <hier/pieces.h>
 #include <weft/weft.h>
 }
 
@@ -359,61 +359,38 @@ INSTANTIATE_TEST_SUITE_P(Sim, PiecesOfBlocks,
 
 namespace {
 
-JobShape two_by_two(const char *algorithm, weft_thread_level level = WEFT_THREAD_FUNNELED) {
-    JobShape shape{{2, 2}, level};
-    shape.algorithm = algorithm;
-    return shape;
-}
+constexpr size_t piece_bytes = 8192; // of two threads: one strand of "8K"
+constexpr size_t pieces = 20, node_words = pieces * piece_bytes / sizeof(uint64_t);
+static_assert(pieces > 2 * INTER_STRANDS, "more than are under way at once");
 
-// The counter of the pieces of a rank's next collective, and what it begins with.
-struct Counter {
-    std::atomic<const core_flag *> flag{nullptr};
-    std::atomic<uint64_t> base{0};
-
-    void watch(const weft_comm *comm) {
-        uint64_t next = comm->member->sequence + 1;
-        base = next << 20;
-        flag = &comm->team->intra->counters[2 * (next & (comm->team->intra->slots - 1))].flag;
-    }
-    bool tells_of_some() const {
-        uint64_t seen = atomic_load_explicit(&flag.load()->value, memory_order_acquire);
-        return seen > base && seen < hier_pieces_over(base);
-    }
-};
-
-// Rank 0 moves the network on little by little, until the threads of the other node are told of a piece: of many more strands than
-// a step can bring to an end.
+// The leaders move their parts one at a time, so that a look of one's brings no more strands to an end than are under way at once:
+// not all.
 void are_told_before_the_end(const char *algorithm,
                              const std::function<int(weft_comm *, weft_request **, Words &, Words &)> &start) {
-    Counter counter;
-    std::atomic<bool> told{false}, looked{false};
+    std::mutex turn;
+    std::atomic<bool> told{false};
     SimWorlds(two_by_two(algorithm)).run([&](weft_comm *comm) {
         Words send, recv;
         weft_request *request = nullptr;
-        if (weft_rank(comm) == 2)
-            counter.watch(comm);
-        while (!counter.flag)
-            std::this_thread::yield();
-        EXPECT_EQ(start(comm, &request, send, recv), WEFT_SUCCESS);
-        for (int done = 0; weft_rank(comm) == 0 && !done && !told;) {
-            EXPECT_EQ(weft_test(&request, &done, WEFT_STATUS_IGNORE), WEFT_SUCCESS);
-            for (int i = 0; i < 100 && !told; i++) {
-                told = counter.tells_of_some();
+        PieceCounter counter;
+        counter.watch(comm);
+        if (weft_thread(comm) == 0) {
+            std::unique_lock<std::mutex> own(turn);
+            EXPECT_EQ(start(comm, &request, send, recv), WEFT_SUCCESS);
+            for (int done = 0; !done;) {
+                EXPECT_EQ(weft_test(&request, &done, WEFT_STATUS_IGNORE), WEFT_SUCCESS);
+                told = told || counter.tells_of_some();
+                own.unlock();
                 std::this_thread::yield();
+                own.lock();
             }
-        }
-        looked = looked || weft_rank(comm) == 0;
-        if (request) {
+        } else {
+            EXPECT_EQ(start(comm, &request, send, recv), WEFT_SUCCESS);
             EXPECT_EQ(weft_wait(&request, WEFT_STATUS_IGNORE), WEFT_SUCCESS);
         }
-        while (!looked) // nobody frees what it looks at
-            std::this_thread::yield();
     });
     EXPECT_TRUE(told);
 }
-
-constexpr size_t pieces = 400;               // of two threads, 4 KiB each: one strand of "8K"
-constexpr size_t node_words = pieces * 1024; // in them
 
 } // namespace
 
@@ -456,12 +433,6 @@ constexpr size_t piece = 1024,
 // Who calls the operation, and what the nodes have seen. Words are their own index, and the larger of two equal ones is that.
 thread_local size_t node, thread;
 std::atomic<bool> between_processes[2], held[2];
-
-bool comes(const std::atomic<bool> &flag) {
-    for (int i = 0; i < 20000 && !flag; i++)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    return flag;
-}
 
 void largest(const void *in, void *inout, size_t elements, const weft_datatype *) {
     const uint64_t *left = static_cast<const uint64_t *>(in);
