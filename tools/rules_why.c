@@ -52,7 +52,8 @@ void rules_why_help(FILE *file) {
         "    --noncommutative the operation must keep the order of the ranks\n"
         "    --reproducible   a sum of floating-point numbers under WEFT_REPRODUCIBLE=1\n"
         "    --machine TEXT   what predictions are for, as in latency=5us,bandwidth=1GB/s,processes=4 (here:\n"
-        "                     so many nodes share a host); weft-bench --simulate --help lists what there is\n");
+        "                     so many nodes share a host, and rules differ where all do); weft-bench --simulate\n"
+        "                     --help lists what there is\n");
 }
 
 /* "64K" */
@@ -123,6 +124,7 @@ static int make_machine(rules_question *asked) {
         return wrong("%d nodes cannot share hosts with %d on each", asked->key.nodes, processes);
     asked->machine.nodes = asked->key.nodes / processes;
     asked->machine.threads = asked->key.threads;
+    asked->key.one_host = asked->machine.nodes == 1;
     return 0;
 }
 
@@ -149,8 +151,9 @@ static int parse(int argc, char **argv, rules_question *asked) {
 
 static void print_question(const rules_question *asked) {
     const hier_key *key = &asked->key;
-    printf("%s of %zu bytes a rank, %d node%s of %d thread%s", inter_collective_name(key->collective), asked->bytes,
-           key->nodes, key->nodes == 1 ? "" : "s", key->threads, key->threads == 1 ? "" : "s");
+    printf("%s of %zu bytes a rank, %d node%s%s of %d thread%s", inter_collective_name(key->collective), asked->bytes,
+           key->nodes, key->nodes == 1 ? "" : "s", key->nodes > 1 && key->one_host ? " of one host" : "", key->threads,
+           key->threads == 1 ? "" : "s");
     if (inter_is(key->collective, INTER_REDUCTIONS))
         printf(", an operation that %s%s", key->commutative ? "commutes" : "keeps the order of the ranks",
                key->bracketed ? ", in the fixed bracketing" : "");
@@ -172,6 +175,8 @@ static const char *reason(const hier_rule *rule, enum hier_miss miss, const hier
     case HIER_MISS_BYTES:
         snprintf(text, 96, "no: %zu bytes, at most %zu", key->bytes, rule->max_bytes);
         return text;
+    case HIER_MISS_HOSTS:
+        return "no: for nodes of one host";
     case HIER_MISS_ORDER:
         return "no: loses the order of the ranks";
     case HIER_MISS_BRACKETS:

@@ -67,7 +67,8 @@ static inline hier_key hier_key_of(const hier_arguments *arguments, const hier_l
                       .threads = layout->threads,
                       .bytes = arguments->bytes * blocks,
                       .commutative = !arguments->op || arguments->op->commutative,
-                      .bracketed = arguments->bracketed};
+                      .bracketed = arguments->bracketed,
+                      .one_host = layout->one_host};
 }
 
 /** The same for a collective of which nothing more is known. */
@@ -77,7 +78,8 @@ static inline hier_key hier_key_without_bytes(enum inter_collective collective, 
                       .threads = layout->threads,
                       .bytes = 0,
                       .commutative = true,
-                      .bracketed = false};
+                      .bracketed = false,
+                      .one_host = layout->one_host};
 }
 
 /** Checks the communicator and the calling thread. */

@@ -7,10 +7,11 @@
  * GB/s) with one process on each host. tests/hier/test_rules.cpp holds every choice against the best of all. Where threads
  * matter it is because a node's block is that of all its threads: a limit in bytes falls as they become more.
  *
- * HIER_HOST: up to four nodes, which mostly are processes of one host and may share its cores: the model knows nothing of memory that
- * is shared, nor of a wake-up for each segment, and would take chains of short ones. These rows were measured there, those of allreduce
- * over a link of 1 Gbit/s between two hosts as well. Long vectors are cut, so that threads and network overlap (pieces.h): into
- * segments that take longer than to wake who waits for one.
+ * HIER_HOST: up to four processes of one host, which may share its cores: the model knows nothing of memory that is shared, nor of
+ * a wake-up for each segment, and would take chains of short ones. These rows were measured there, and serve nobody else.
+ *
+ * What up to four nodes of several threads have in long segments is cut so that threads and network overlap (pieces.h): into those
+ * that take longer than to wake who waits for one. To the model they are as good as none.
  *
  * HIER_STRUCTURE: one node, where the process level does nothing; or collectives whose counts only some ranks know, so that
  * no row may ask for bytes, nor name an algorithm that must know all counts.
@@ -41,9 +42,9 @@ const hier_rule hier_rules[] = {
 
     {INTER_BCAST,                 24, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_BCAST,                ANY, ANY, INLINE,   "bFaT",                   0,        HIER_INLINE, HIER_MODEL},
-    {INTER_BCAST,                  2,   1, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
-    {INTER_BCAST,                  2, ANY, KIB(512), "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
-    {INTER_BCAST,                  2, ANY, ALL,      "nbFT",                   KIB(512), HIER_FLAGS,  HIER_HOST},
+    {INTER_BCAST,                  2,   1, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
+    {INTER_BCAST,                  2, ANY, KIB(512), "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
+    {INTER_BCAST,                  2, ANY, ALL,      "nbFT",                   KIB(512), HIER_FLAGS,  HIER_MODEL},
     {INTER_BCAST,                  4, ANY, KIB(32),  "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
     {INTER_BCAST,                  4, ANY, KIB(256), "MST",                    0,        HIER_FLAGS,  HIER_HOST},
     {INTER_BCAST,                  4, ANY, ALL,      "CHAIN",                  KIB(256), HIER_FLAGS,  HIER_HOST},
@@ -65,7 +66,7 @@ const hier_rule hier_rules[] = {
     {INTER_SCATTER,               32, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_SCATTER,                4,   1, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_SCATTER,                4, ANY, KIB(512), "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
-    {INTER_SCATTER,                4, ANY, ALL,      "nbFT",                   KIB(512), HIER_FLAGS,  HIER_HOST},
+    {INTER_SCATTER,                4, ANY, ALL,      "nbFT",                   KIB(512), HIER_FLAGS,  HIER_MODEL},
     {INTER_SCATTER,               32, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_SCATTER,              ANY,   1, KIB(1),   "MST",                    0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_SCATTER,              ANY,   4, 256,      "MST",                    0,        HIER_FLAGS,  HIER_MODEL},
@@ -93,7 +94,7 @@ const hier_rule hier_rules[] = {
     {INTER_ALLGATHER,             16,  16, 16,       "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_ALLGATHER,              4,   1, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLGATHER,              4, ANY, KIB(512), "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
-    {INTER_ALLGATHER,              4, ANY, ALL,      "nbFT",                   KIB(256), HIER_FLAGS,  HIER_HOST},
+    {INTER_ALLGATHER,              4, ANY, ALL,      "nbFT",                   KIB(256), HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLGATHER,             24, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLGATHER,             48,   1, KIB(1),   "nbBDE",                  0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLGATHER,             48,   4, 256,      "nbBDE",                  0,        HIER_FLAGS,  HIER_MODEL},
@@ -167,7 +168,7 @@ const hier_rule hier_rules[] = {
 
     {INTER_ALLREDUCE,              1, ANY, 256,      "nbBDE",                  0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_ALLREDUCE,              1, ANY, ALL,      "nbBDE",                  0,        HIER_SLICES, HIER_STRUCTURE},
-    {INTER_ALLREDUCE,              2, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_HOST},
+    {INTER_ALLREDUCE,              2, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_MODEL},
     {INTER_ALLREDUCE,             12, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_ALLREDUCE,            ANY, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_MODEL},
     {INTER_ALLREDUCE,              4, ANY, KIB(8),   "nbFT",                   0,        HIER_SLICES, HIER_HOST},
@@ -175,6 +176,7 @@ const hier_rule hier_rules[] = {
     {INTER_ALLREDUCE,              4, ANY, KIB(64),  "BKT",                    0,        HIER_SLICES, HIER_HOST},
     {INTER_ALLREDUCE,              4, ANY, MIB(2),   "RAB",                    0,        HIER_SLICES, HIER_HOST},
     {INTER_ALLREDUCE,              4, ANY, ALL,      "RAB",                    MIB(1),   HIER_SLICES, HIER_HOST},
+    {INTER_ALLREDUCE,              3, ANY, KIB(32),  "nbFT",                   0,        HIER_SLICES, HIER_MODEL},
     {INTER_ALLREDUCE,              6, ANY, KIB(16),  "nbFT",                   0,        HIER_SLICES, HIER_MODEL},
     {INTER_ALLREDUCE,             12, ANY, KIB(4),   "nbFT",                   0,        HIER_SLICES, HIER_MODEL},
     {INTER_ALLREDUCE,            ANY, ANY, KIB(8),   "nbBDE",                  0,        HIER_SLICES, HIER_MODEL},
@@ -196,11 +198,11 @@ const hier_rule hier_rules[] = {
     {INTER_REDUCE_SCATTER,       ANY, ANY, INLINE,   "MSTReduce+MSTScatterv",  0,        HIER_INLINE, HIER_MODEL},
     {INTER_REDUCE_SCATTER,         3,   1, MIB(1),   "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER,         3, ANY, KIB(128), "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
-    {INTER_REDUCE_SCATTER,         3, ANY, ALL,      "nbBKT",                  KIB(128), HIER_SLICES, HIER_HOST},
+    {INTER_REDUCE_SCATTER,         3, ANY, ALL,      "nbBKT",                  KIB(128), HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER,       ANY, ANY, KIB(16),  "nbBDE",                  0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER,         4,   1, MIB(1),   "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER,         4, ANY, KIB(128), "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
-    {INTER_REDUCE_SCATTER,         4, ANY, ALL,      "nbBKT",                  KIB(128), HIER_SLICES, HIER_HOST},
+    {INTER_REDUCE_SCATTER,         4, ANY, ALL,      "nbBKT",                  KIB(128), HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER,         6, ANY, MIB(1),   "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER,       ANY, ANY, KIB(32),  "nbBDE",                  0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER,        12, ANY, MIB(1),   "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
@@ -220,11 +222,11 @@ const hier_rule hier_rules[] = {
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, INLINE,   "MSTReduce+MSTScatterv",  0,        HIER_INLINE, HIER_MODEL},
     {INTER_REDUCE_SCATTER_BLOCK,   3,   1, MIB(1),   "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER_BLOCK,   3, ANY, KIB(128), "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
-    {INTER_REDUCE_SCATTER_BLOCK,   3, ANY, ALL,      "nbBKT",                  KIB(128), HIER_SLICES, HIER_HOST},
+    {INTER_REDUCE_SCATTER_BLOCK,   3, ANY, ALL,      "nbBKT",                  KIB(128), HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, KIB(16),  "nbBDE",                  0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER_BLOCK,   4,   1, MIB(1),   "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER_BLOCK,   4, ANY, KIB(128), "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
-    {INTER_REDUCE_SCATTER_BLOCK,   4, ANY, ALL,      "nbBKT",                  KIB(128), HIER_SLICES, HIER_HOST},
+    {INTER_REDUCE_SCATTER_BLOCK,   4, ANY, ALL,      "nbBKT",                  KIB(128), HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER_BLOCK,   6, ANY, MIB(1),   "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, KIB(32),  "nbBDE",                  0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER_BLOCK,  12, ANY, MIB(1),   "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},

@@ -32,12 +32,13 @@ typedef struct hier_key {
     size_t bytes; /* what one rank contributes in all, blocks for others together; 0 where only some ranks know it */
     bool commutative;
     bool bracketed; /* operands must meet in the fixed bracketing (core/bracket.h) */
+    bool one_host;  /* all nodes are processes of one host */
 } hier_key;
 
 /** Where a rule's limits and its process-level algorithm come from. */
 enum hier_origin {
     HIER_MODEL,    /* no other algorithm is predicted to be much faster (inter/predict.h); tests/hier/test_rules.cpp */
-    HIER_HOST,     /* up to four processes of one host, where the model's network does not hold */
+    HIER_HOST,     /* measured on one host, where the model's network does not hold; serves nobody else */
     HIER_STRUCTURE /* ranks know too little, or the thread level asks for it */
 };
 
@@ -74,7 +75,15 @@ extern const hier_rule hier_rules[];
 extern const size_t hier_rules_count;
 
 /** Why a row does not serve: the first reason in this order. */
-enum hier_miss { HIER_FITS, HIER_MISS_NODES, HIER_MISS_THREADS, HIER_MISS_BYTES, HIER_MISS_ORDER, HIER_MISS_BRACKETS };
+enum hier_miss {
+    HIER_FITS,
+    HIER_MISS_NODES,
+    HIER_MISS_THREADS,
+    HIER_MISS_BYTES,
+    HIER_MISS_HOSTS,
+    HIER_MISS_ORDER,
+    HIER_MISS_BRACKETS
+};
 
 /**
  * `text` is "collective=PROCESS/thread,…"; either side of the slash may be left out ("allreduce=/inline",
@@ -106,6 +115,8 @@ static inline enum hier_miss hier_rule_misses(const hier_selector *selector, con
         return HIER_MISS_THREADS;
     if (key.bytes > rule->max_bytes)
         return HIER_MISS_BYTES;
+    if (!key.one_host && rule->origin == HIER_HOST)
+        return HIER_MISS_HOSTS;
     if (!key.commutative && hier_rule_algorithm(selector, rule)->commutes)
         return HIER_MISS_ORDER;
     if (key.bracketed && !hier_rule_algorithm(selector, rule)->bracketed)

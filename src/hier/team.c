@@ -103,7 +103,7 @@ static int make_layout(weft_team *team, const weft_comm *parent, const entry *en
         parts.offsets[node + 1] = parts.offsets[node] + (size_t)entries[node].threads;
         parts.processes[node] = hier_layout_process(parent->layout, node);
     }
-    hier_layout_count(&team->layout);
+    hier_world_survey(team->world, &team->layout);
     team->layout.places = team->layout.ranks = NULL;
     if (!parent->layout->processes)
         team->layout.processes = NULL;

@@ -12,6 +12,14 @@ int hier_world_host(const hier_world *world, int process) {
     return world->bootstrap ? world->bootstrap->host(world->bootstrap, process) : 0;
 }
 
+void hier_world_survey(const hier_world *world, hier_layout *layout) {
+    int first = hier_world_host(world, hier_layout_process(layout, 0));
+    hier_layout_count(layout);
+    layout->one_host = true;
+    for (int node = 1; node < layout->nodes && layout->one_host; node++)
+        layout->one_host = hier_world_host(world, hier_layout_process(layout, node)) == first;
+}
+
 static int look_up_card(const hier_world *world, int process, hier_card *card) {
     const void *address;
     size_t bytes;
@@ -51,7 +59,7 @@ static int make_process_comm(hier_world *world, int rank, int size) {
     for (int node = 0; node <= size; node++)
         world->node_offsets[node] = (size_t)node;
     world->layout = (hier_layout){.nodes = size, .offsets = world->node_offsets};
-    hier_layout_count(&world->layout);
+    hier_world_survey(world, &world->layout);
     weft_comm *comm = world->process_comm;
     comm->world = world;
     comm->layout = &world->layout;
@@ -144,19 +152,12 @@ static bool map_lines(const hier_world *world, inter_lines *lines) {
 /* What a process says of itself; what all say holds for the job. */
 enum { MAPPED = 1, CAN_PULL = 2, AWAKE = 4, ONE_HOST = 8, MULTIPLE = 16, TRACES = 32 };
 
-static bool one_host(const hier_world *world) {
-    bool same = true;
-    for (int process = 0; process < world->process_comm->size; process++)
-        same &= hier_world_host(world, process) == hier_world_host(world, 0);
-    return same;
-}
-
 int hier_world_use_lines(hier_world *world, inter_lines *lines) {
     bool multiple = world->config.thread_level == WEFT_THREAD_MULTIPLE;
     uint64_t says = (multiple ? MULTIPLE : 0) | (world->observation.traces ? TRACES : 0);
     if (lines && world->bootstrap && world->config.lines && map_lines(world, lines))
         says |= MAPPED | (inter_lines_can_pull(lines) ? CAN_PULL : 0) | (world->waiting.may_sleep ? 0 : AWAKE) |
-                (one_host(world) ? ONE_HOST : 0);
+                (world->layout.one_host ? ONE_HOST : 0);
     int code = weft_allreduce(WEFT_IN_PLACE, &says, 1, WEFT_UINT64_T, WEFT_BAND, world->process_comm);
     if (multiple && !(says & MULTIPLE)) /* all processes must have channels */
         world->config.thread_level = WEFT_THREAD_SERIALIZED;

@@ -92,6 +92,9 @@ void hier_world_destroy(hier_world *world);
 /** A number that is equal for the processes of one host. */
 int hier_world_host(const hier_world *world, int process);
 
+/** What a layout tells the selector, when the rest of it stands: its threads and `one_host`. */
+void hier_world_survey(const hier_world *world, hier_layout *layout);
+
 /** Is it the thread that called weft_init? */
 static inline bool hier_is_leader(const hier_world *world) {
     return pthread_equal(world->init_thread, pthread_self());

@@ -5,10 +5,12 @@
 #include <random>
 #include <set>
 #include <string>
+#include <vector>
 extern "C" {
 #include <core/config.h>
 #include <core/error.h>
 #include <hier/select.h>
+#include <hier/world.h>
 }
 
 namespace {
@@ -26,7 +28,7 @@ class Selector : public ::testing::Test {
     }
     static hier_key key_of(inter_collective collective, int nodes, size_t bytes, bool commutative = true,
                            int threads = 1) {
-        return {collective, nodes, threads, bytes, commutative, false};
+        return {collective, nodes, threads, bytes, commutative, false, true};
     }
     std::string choice(inter_collective collective, int nodes, size_t bytes, bool commutative = true) {
         hier_choice made = hier_select(&selector, key_of(collective, nodes, bytes, commutative));
@@ -49,10 +51,13 @@ TEST_F(Selector, HasAChoiceForEverything) {
     for (int kind = 0; kind < INTER_COLLECTIVES; kind++)
         for (int nodes : {1, 2, 4, 5, 1000, INT_MAX})
             for (size_t bytes : {size_t(0), size_t(1), inline_bytes, inline_bytes + 1, SIZE_MAX})
-                for (int how = 0; how < (inter_is(inter_collective(kind), INTER_REDUCTIONS) ? 4 : 2); how++) {
+                for (int how = 0; how < 8; how++) {
                     bool commutative = how & 1, bracketed = how & 2;
+                    if (bracketed && !inter_is(inter_collective(kind), INTER_REDUCTIONS))
+                        continue;
                     hier_key key = key_of(inter_collective(kind), nodes, bytes, commutative, INT_MAX);
                     key.bracketed = bracketed;
+                    key.one_host = how & 4;
                     hier_choice made = hier_select(&selector, key);
                     EXPECT_TRUE(!bracketed || made.process->bracketed);
                     ASSERT_NE(made.process, nullptr);
@@ -110,13 +115,14 @@ TEST_F(Selector, TheFirstRowThatFitsWins) {
         key.nodes += int(random() % size_t(key.nodes)) - (key.nodes > 1);
         key.bytes += random() % 3 - (key.bytes > 0);
         key.bracketed = inter_is(key.collective, INTER_REDUCTIONS) && random() % 4 == 0;
+        key.one_host = random() % 2;
         const hier_rule *first = nullptr;
         for (const hier_rule *row = hier_rules + hier_rules_count; row-- != hier_rules;) {
             inter_algorithm algorithm;
             ASSERT_TRUE(inter_algorithm_find(row->collective, row->process, &algorithm));
             if (row->collective == key.collective && key.nodes <= row->max_nodes && key.threads <= row->max_threads &&
                 key.bytes <= row->max_bytes && (key.commutative || !algorithm.commutes) &&
-                (!key.bracketed || algorithm.bracketed))
+                (!key.bracketed || algorithm.bracketed) && (key.one_host || row->origin != HIER_HOST))
                 first = row;
         }
         ASSERT_EQ(hier_select_rule(&selector, key), first)
@@ -170,6 +176,36 @@ TEST_F(Selector, WhyARowDoesNotServe) {
     EXPECT_EQ(miss(4, 9, 101, false), HIER_MISS_THREADS);
     EXPECT_EQ(miss(4, 8, 101, false), HIER_MISS_BYTES);
     EXPECT_EQ(miss(4, 8, 100, false), HIER_MISS_ORDER);
+    row.origin = HIER_HOST;
+    EXPECT_EQ(miss(4, 8, 100, true), HIER_FITS);
+    hier_key key = key_of(INTER_REDUCE_SCATTER, 4, 100, false, 8);
+    key.one_host = false;
+    EXPECT_EQ(hier_rule_misses(&one, &row, key), HIER_MISS_HOSTS);
+}
+
+// Four processes on the hosts 7, 7, 7 and 8, and nodes that are some of them.
+TEST(Layout, TellsWhetherItsNodesAreOfOneHost) {
+    inter_bootstrap bootstrap{};
+    bootstrap.host = [](inter_bootstrap *, int process) { return process == 3 ? 8 : 7; };
+    hier_world world{};
+    world.bootstrap = &bootstrap;
+    const size_t offsets[] = {0, 2, 5, 6, 8};
+    auto survey = [&](std::vector<int> processes, bool all = false) {
+        hier_layout layout{};
+        layout.nodes = int(processes.size());
+        layout.offsets = offsets;
+        layout.processes = all ? nullptr : processes.data();
+        hier_world_survey(&world, &layout);
+        EXPECT_EQ(layout.threads, layout.nodes > 1 ? 3 : 2);
+        return layout.one_host;
+    };
+    EXPECT_TRUE(survey({0}));
+    EXPECT_TRUE(survey({3}));
+    EXPECT_TRUE(survey({2, 0, 1}));
+    EXPECT_FALSE(survey({2, 3}));
+    EXPECT_FALSE(survey({3, 0, 1}));
+    EXPECT_FALSE(survey({0, 1, 2, 3}, true));
+    EXPECT_TRUE(survey({0, 1, 2}, true));
 }
 
 TEST_F(Selector, EitherSideOfTheSlashMayBeLeftOut) {

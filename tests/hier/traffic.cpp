@@ -47,7 +47,8 @@ hier_key Nodes::key_of(inter_collective kind, size_t bytes) const {
             *std::max_element(threads.begin(), threads.end()),
             bytes * (kind == INTER_ALLTOALL ? size_t(ranks()) : 1),
             true,
-            false};
+            false,
+            true};
 }
 
 // A call in one of its forms.

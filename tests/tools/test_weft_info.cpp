@@ -115,7 +115,7 @@ TEST(Why, ReproducibleSums) {
     unsetenv("WEFT_ALGORITHM");
     ASSERT_EQ(result.status, 0) << result.err;
     EXPECT_EQ(line_of(result.out, "allreduce 4 any 2M"),
-              "allreduce 4 any 2M RAB/slices host no: has brackets of its own");
+              "allreduce 4 any 2M RAB/slices host no: for nodes of one host");
     EXPECT_EQ(count(result.out, "WEFT_ALGORITHM: RAB gives way: it has brackets of its own\n"
                                 "WEFT_ALGORITHM: /tree gives way: it has brackets of its own\n"
                                 "chosen: SFOLD/slices\n"),
@@ -161,6 +161,11 @@ TEST(Why, TheMachineMatters) {
     EXPECT_DOUBLE_EQ(seconds("", "DISS"), 3 * 1.4);
     EXPECT_DOUBLE_EQ(seconds("latency=10us,overhead=0us,gap=0us", "DISS"), 3 * 10);
     EXPECT_LT(seconds("processes=8", "DISS"), 3 * 0.5);
+    Result shared = run({"--why", "reduce", "--nodes", "2", "--bytes", "16K", "--machine", "processes=2"});
+    EXPECT_EQ(line_of(shared.out, "reduce of").substr(0, 52), "reduce of 16384 bytes a rank, 2 nodes of one host of");
+    EXPECT_EQ(line_of(shared.out, "reduce 2 1 any"), "reduce 2 1 any RAB/slices host fits");
+    Result apart = run({"--why", "reduce", "--nodes", "2", "--bytes", "16K"});
+    EXPECT_EQ(line_of(apart.out, "reduce 2 1 any"), "reduce 2 1 any RAB/slices host no: for nodes of one host");
     Result alone = run({"--why", "bcast", "--nodes", "1"});
     EXPECT_EQ(alone.status, 0);
     EXPECT_EQ(count(alone.out, "One node: there is nothing between processes to predict."), 1) << alone.out;
