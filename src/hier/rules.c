@@ -10,8 +10,9 @@
  * HIER_HOST: up to four processes of one host, which may share its cores: the model knows nothing of memory that is shared, nor of
  * a wake-up for each segment, and would take chains of short ones. These rows were measured there, and serve nobody else.
  *
- * What up to four nodes of several threads have in long segments is cut so that threads and network overlap (pieces.h): into those
- * that take longer than to wake who waits for one. To the model they are as good as none.
+ * What up to four nodes have in segments is cut so that threads and network overlap (pieces.h): on one host into long ones, which
+ * take longer than to wake who waits for one. Over a network short ones also keep both directions of a link busy; measured
+ * at 1 Gbit/s. To the model they are as good as none.
  *
  * HIER_STRUCTURE: one node, where the process level does nothing; or collectives whose counts only some ranks know, so that
  * no row may ask for bytes, nor name an algorithm that must know all counts.
@@ -94,7 +95,8 @@ const hier_rule hier_rules[] = {
     {INTER_ALLGATHER,             16,  16, 16,       "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_ALLGATHER,              4,   1, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLGATHER,              4, ANY, KIB(512), "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
-    {INTER_ALLGATHER,              4, ANY, ALL,      "nbFT",                   KIB(256), HIER_FLAGS,  HIER_MODEL},
+    {INTER_ALLGATHER,              4, ANY, ALL,      "nbFT",                   KIB(256), HIER_FLAGS,  HIER_HOST},
+    {INTER_ALLGATHER,              4, ANY, ALL,      "nbFT",                   KIB(64),  HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLGATHER,             24, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLGATHER,             48,   1, KIB(1),   "nbBDE",                  0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLGATHER,             48,   4, 256,      "nbBDE",                  0,        HIER_FLAGS,  HIER_MODEL},
@@ -128,6 +130,9 @@ const hier_rule hier_rules[] = {
     {INTER_ALLTOALL,               1,   2, 256,      "nb1FT",                  0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_ALLTOALL,               1,   2, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_ALLTOALL,              16, ANY, INLINE,   "nb1FT",                  0,        HIER_INLINE, HIER_MODEL},
+    {INTER_ALLTOALL,               4, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_HOST},
+    {INTER_ALLTOALL,               4, ANY, KIB(512), "nb1FT",                  0,        HIER_FLAGS,  HIER_MODEL},
+    {INTER_ALLTOALL,               4, ANY, ALL,      "nb1FT",                  KIB(32),  HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLTOALL,              16, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLTOALL,              32,   1, KIB(4),   "BRUCK",                  0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLTOALL,              32, ANY, MIB(16),  "nb1FT",                  0,        HIER_FLAGS,  HIER_MODEL},
@@ -178,10 +183,12 @@ const hier_rule hier_rules[] = {
     {INTER_ALLREDUCE,              4, ANY, ALL,      "RAB",                    MIB(1),   HIER_SLICES, HIER_HOST},
     {INTER_ALLREDUCE,              3, ANY, KIB(32),  "nbFT",                   0,        HIER_SLICES, HIER_MODEL},
     {INTER_ALLREDUCE,              6, ANY, KIB(16),  "nbFT",                   0,        HIER_SLICES, HIER_MODEL},
+    {INTER_ALLREDUCE,              2, ANY, ALL,      "RAB",                    KIB(64),  HIER_SLICES, HIER_MODEL},
     {INTER_ALLREDUCE,             12, ANY, KIB(4),   "nbFT",                   0,        HIER_SLICES, HIER_MODEL},
     {INTER_ALLREDUCE,            ANY, ANY, KIB(8),   "nbBDE",                  0,        HIER_SLICES, HIER_MODEL},
     {INTER_ALLREDUCE,              6, ANY, MIB(1),   "BKT",                    0,        HIER_SLICES, HIER_MODEL},
     {INTER_ALLREDUCE,            ANY, ANY, KIB(64),  "RAB",                    0,        HIER_SLICES, HIER_MODEL},
+    {INTER_ALLREDUCE,              8, ANY, KIB(256), "RAB",                    KIB(64),  HIER_SLICES, HIER_MODEL},
     {INTER_ALLREDUCE,             12, ANY, MIB(1),   "BKT",                    0,        HIER_SLICES, HIER_MODEL},
     {INTER_ALLREDUCE,            ANY, ANY, KIB(256), "RAB",                    0,        HIER_SLICES, HIER_MODEL},
     {INTER_ALLREDUCE,            ANY, ANY, MIB(1),   "RAB",                    KIB(256), HIER_SLICES, HIER_MODEL},
