@@ -183,7 +183,7 @@ const hier_rule hier_rules[] = {
     {INTER_ALLREDUCE,              4, ANY, ALL,      "RAB",                    MIB(1),   HIER_SLICES, HIER_HOST},
     {INTER_ALLREDUCE,              3, ANY, KIB(32),  "nbFT",                   0,        HIER_SLICES, HIER_MODEL},
     {INTER_ALLREDUCE,              6, ANY, KIB(16),  "nbFT",                   0,        HIER_SLICES, HIER_MODEL},
-    {INTER_ALLREDUCE,              2, ANY, ALL,      "RAB",                    KIB(64),  HIER_SLICES, HIER_MODEL},
+    {INTER_ALLREDUCE,              2, ANY, ALL,      "RAB",                    KIB(128), HIER_SLICES, HIER_MODEL},
     {INTER_ALLREDUCE,             12, ANY, KIB(4),   "nbFT",                   0,        HIER_SLICES, HIER_MODEL},
     {INTER_ALLREDUCE,            ANY, ANY, KIB(8),   "nbBDE",                  0,        HIER_SLICES, HIER_MODEL},
     {INTER_ALLREDUCE,              6, ANY, MIB(1),   "BKT",                    0,        HIER_SLICES, HIER_MODEL},
