@@ -5,13 +5,24 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define WARM_UP_CALLS 2
-#define TRIALS        3 /* the shortest of these counts: a first call that sets something up must not decide the batch */
+#define WARM_UP_BARRIERS 10
+#define WARM_UP_CALLS    2
+#define TRIALS           3 /* the shortest of these counts: a first call that sets something up must not decide the batch */
 
 double bench_now_us(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+}
+
+void bench_warm_up(const bench_driver *driver, void *rank) {
+    double begin = bench_now_us(), longest = 0;
+    while (longest < BENCH_WARM_UP_US) {
+        for (int i = 0; i < WARM_UP_BARRIERS; i++)
+            driver->barrier(rank);
+        longest = bench_now_us() - begin;
+        driver->maximum(rank, &longest, 1);
+    }
 }
 
 /* This rank's time for one batch that all ranks start together. */

@@ -21,6 +21,7 @@ extern "C" {
 #define BENCH_MOST_SAMPLES  1000
 #define BENCH_MOST_CALLS    (1u << 20) /* of a batch */
 #define BENCH_MOST_TURNS    5
+#define BENCH_WARM_UP_US    50000.0 /* so long it takes until the system has spread new processes over the cores */
 
 /** What the sampling knows of the library, or the hand-written loop, that it times. Each function ends the program with
  * a message when it fails. `rank` is the caller's own state. */
@@ -41,6 +42,9 @@ typedef struct bench_timing {
 
 /** CLOCK_MONOTONIC. */
 double bench_now_us(void);
+
+/** Barriers for BENCH_WARM_UP_US: collective, before the first sample that a program takes. */
+void bench_warm_up(const bench_driver *driver, void *rank);
 
 /**
  * Times `call`. Collective over the ranks, which all get the same answer. `repeats`: how many samples, 0 for as many as
