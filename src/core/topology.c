@@ -63,6 +63,20 @@ void core_topology_read(core_topology *topology) {
     topology->host_cores = online > topology->allowed_cores ? (int)online : topology->allowed_cores;
 }
 
+void core_settle(core_crowd crowd, int thread) {
+    cpu_set_t allowed, own;
+    if (!crowd.all || sched_getaffinity(0, sizeof(allowed), &allowed) || CPU_COUNT(&allowed) < 2)
+        return;
+    int64_t core = (crowd.before + thread) * CPU_COUNT(&allowed) / crowd.all;
+    CPU_ZERO(&own);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &allowed) && core-- == 0)
+            CPU_SET(cpu, &own);
+    /* The kernel moves a thread at once when it may not stay. */
+    if (!sched_setaffinity(0, sizeof(own), &own))
+        (void)sched_setaffinity(0, sizeof(allowed), &allowed);
+}
+
 static void print_object(FILE *file, hwloc_obj_t object, int depth, hwloc_const_cpuset_t ours) {
     char type[64], attributes[256];
     hwloc_obj_type_snprintf(type, sizeof(type), object, 0);

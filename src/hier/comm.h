@@ -6,6 +6,7 @@
 #define HIER_COMM_H
 
 #include <core/pool.h>
+#include <core/topology.h>
 #include <hier/activity.h>
 #include <hier/leaves.h>
 #include <hier/world.h>
@@ -55,6 +56,7 @@ struct weft_team {
     hier_world *world;
     uint32_t context;
     struct hier_ledger *ledger; /* the world's once it is opened; NULL: of one process */
+    core_crowd crowd;
     bool by_lines; /* in every process: nobody sleeps while it waits for the network, or lines wake who does */
     int node;
     hier_layout layout;

@@ -63,6 +63,8 @@ static int open_world(const core_config *config, const weft_options *options, hi
         code = hier_progress_start(*world);
     if (code)
         hier_world_destroy(*world);
+    else
+        core_settle((*world)->crowd, 0);
     return code;
 }
 

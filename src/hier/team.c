@@ -74,17 +74,20 @@ void hier_team_give(weft_team *team) {
         hier_contexts_return(&world->contexts, context);
 }
 
-/* Does a core have to carry more than one of the threads of all processes on this host? */
-static bool oversubscribed(const weft_comm *parent, const entry *entries) {
+/* Does a core have to carry more than one of the threads of all processes on this host? Then the team is told which. */
+static bool oversubscribed(weft_team *team, const weft_comm *parent, const entry *entries) {
     const entry *own = &entries[parent->rank];
-    int64_t on_host = 0, on_cores = 0;
+    int64_t on_host = 0, on_cores = 0, before = 0;
     for (int process = 0; process < parent->size; process++) {
         if (entries[process].host != own->host)
             continue;
+        bool shares = entries[process].cores_hash == own->cores_hash;
         on_host += entries[process].threads;
-        if (entries[process].cores_hash == own->cores_hash)
-            on_cores += entries[process].threads;
+        on_cores += shares ? entries[process].threads : 0;
+        before += shares && process < parent->rank ? entries[process].threads : 0;
     }
+    if (on_cores > own->cores)
+        team->crowd = (core_crowd){before, on_cores};
     return on_host > own->host_cores || on_cores > own->cores;
 }
 
@@ -222,7 +225,7 @@ static int build(weft_comm *parent, const entry *entries, weft_team **made) {
     }
     if (!code)
         code = hier_team_make_threads(
-            team, core_waiting_resolve(team->world->config.wait_policy, oversubscribed(parent, entries)));
+            team, core_waiting_resolve(team->world->config.wait_policy, oversubscribed(team, parent, entries)));
     bool awake = !code && !team->intra->waiting.may_sleep;
     int agreed = agree(parent, code == WEFT_SUCCESS, &awake);
     if (!agreed)
@@ -340,6 +343,7 @@ int weft_team_enter(weft_team *team, int thread, weft_comm **comm) {
         atomic_store_explicit(&team->taken[number], false, memory_order_release);
         return code;
     }
+    core_settle(team->crowd, number);
     *comm = made;
     return WEFT_SUCCESS;
 }

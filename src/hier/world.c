@@ -34,8 +34,8 @@ static int look_up_card(const hier_world *world, int process, hier_card *card) {
 }
 
 /* Are there more processes of this host on this process's cores than cores? One thread a process is assumed. */
-static int oversubscribed(const hier_world *world, bool *result) {
-    int on_host = 0, on_cores = 0, rank = world->process_comm->rank;
+static int oversubscribed(hier_world *world, bool *result) {
+    int on_host = 0, on_cores = 0, before = 0, rank = world->process_comm->rank;
     for (int process = 0; world->bootstrap && process < world->bootstrap->size; process++) {
         if (hier_world_host(world, process) != hier_world_host(world, rank))
             continue;
@@ -43,9 +43,13 @@ static int oversubscribed(const hier_world *world, bool *result) {
         int code = look_up_card(world, process, &card);
         if (code)
             return code;
+        bool shares = card.cores_hash == world->card.cores_hash;
         on_host++;
-        on_cores += card.cores_hash == world->card.cores_hash;
+        on_cores += shares;
+        before += shares && process < rank;
     }
+    if (on_cores > world->card.cores)
+        world->crowd = (core_crowd){before, on_cores};
     *result = on_host > world->card.host_cores || on_cores > world->card.cores;
     return WEFT_SUCCESS;
 }

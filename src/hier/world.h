@@ -53,6 +53,7 @@ typedef struct hier_world {
     size_t requests;         /* of collectives, that users have handles on; under the funnel, as is the next */
     uint64_t completions;    /* of these, so far */
     size_t *node_offsets;    /* 0, 1, 2, … size */
+    core_crowd crowd;        /* with one thread a process */
     hier_layout layout;      /* of the process communicator: every node has one rank */
     weft_comm *process_comm; /* … and the first of a list: those that were split and have messages, under the funnel */
     hier_contexts contexts;

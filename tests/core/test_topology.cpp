@@ -134,3 +134,32 @@ TEST(Topology, AFileThatIsNoMachineIsAnError) {
     EXPECT_EQ(tree, "");
     EXPECT_NE(std::string(weft_last_error()).find("hwloc"), std::string::npos);
 }
+
+// Four threads of a crowd, in turn, so that one that stays where it is would be on the wrong core every other time.
+TEST(Settle, PutsAThreadOntoItsShareAndLetsGo) {
+    std::vector<int> cpus = allowed_cpus();
+    if (cpus.size() < 2)
+        GTEST_SKIP() << "one core";
+    cpus.resize(2);
+    with_binding(cpus, [&] {
+        int right = 0;
+        for (int i = 0; i < 100; i++) {
+            int thread = i % 2, before = i / 2 % 2 * 2; // 0 and 1 on the first core, 2 and 3 on the second
+            core_settle({before, 4}, thread);
+            right += sched_getcpu() == cpus[size_t(before) / 2];
+            EXPECT_EQ(allowed_cpus(), cpus);
+        }
+        EXPECT_GE(right, 90) << "the system may have moved it since, now and then";
+    });
+}
+
+TEST(Settle, LeavesAloneWhoIsBoundOrHasACore) {
+    const std::vector<int> cpus = allowed_cpus();
+    with_binding({cpus.back()}, [&] {
+        core_settle({0, 64}, 0);
+        EXPECT_EQ(allowed_cpus(), std::vector<int>{cpus.back()});
+    });
+    core_settle({0, 0}, 0);
+    core_settle({7, 8}, 0); // the last share
+    EXPECT_EQ(allowed_cpus(), cpus);
+}
