@@ -210,6 +210,8 @@ static void open_to_messages(weft_team *team, bool awake) {
         inter_lines_let_sleep(world->lines);
         world->lines_wake = true;
     }
+    if (world->lines && !team->intra->waiting.hot)
+        inter_lines_expect_crowd(world->lines);
     team->by_lines = awake || world->lines_wake;
     hier_funnel_leave(world);
     hier_channels_let_in(world, team->context, team->mailboxes, team->intra->threads);

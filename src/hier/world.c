@@ -178,6 +178,8 @@ int hier_world_use_lines(hier_world *world, inter_lines *lines) {
     world->lines_wake = alone && !(says & AWAKE);
     world->channel.transport = world->engine.lines =
         inter_lines_transport(lines, world->transport, says & CAN_PULL, world->lines_wake);
+    if (!world->waiting.hot)
+        inter_lines_expect_crowd(lines);
     return WEFT_SUCCESS;
 }
 

@@ -11,7 +11,7 @@
  * process, of which that process writes most. Lanes of processes of other hosts are never touched and take no memory.
  *
  *     up to INTER_LINE_BYTES    in a line, beside others that find room there
- *     up to INTER_EAGER_BYTES   copied into the lane's ring, and out of it
+ *     up to INTER_EAGER_BYTES   copied into the lane's ring, and out of it; where cores are short up to INTER_CROWDED_BYTES
  *     longer                    the line offers them; the receiver, and the sender when it waits, copy them from buffer to
  *                               buffer (pull.h)
  */
@@ -21,9 +21,11 @@
 #include <inter/transport.h>
 
 /** The most bytes of a message that a line carries itself. */
-#define INTER_LINE_BYTES  40
-/** The most bytes of a message that is copied twice. */
-#define INTER_EAGER_BYTES 8192
+#define INTER_LINE_BYTES    40
+/** The most bytes of a message that is copied twice … */
+#define INTER_EAGER_BYTES   8192
+/** … and of a tagged one where cores are short: a second copy takes less time than to have both sides on a core, in turn. */
+#define INTER_CROWDED_BYTES 32768
 
 /** Tells the other processes of the host where the segment is; part of what a process publishes. */
 typedef struct inter_lines_card {
@@ -53,6 +55,9 @@ inter_transport *inter_lines_transport(inter_lines *lines, inter_transport *inne
 
 /** As if `wakes` had been asked for; from now on. In all processes, who may sleep for a moment too long until all have done so. */
 void inter_lines_let_sleep(inter_lines *lines);
+
+/** From now on the others may have to wait for a core. In any process, whatever the others do; not while another thread sends. */
+void inter_lines_expect_crowd(inter_lines *lines);
 
 /** Frees it all; nothing is under way. NULL is nothing. */
 void inter_lines_free(inter_lines *lines);

@@ -164,7 +164,7 @@ static inline inter_stored inter_lines_read(const inter_neighbour *from, const i
         message.kind |= INTER_LINE_SHORT;
         *at += inter_line_steps((uint32_t)message.bytes);
     } else if (inter_line_is(kind, INTER_LINE_EAGER)) {
-        message.bytes = bytes < INTER_EAGER_BYTES ? bytes : INTER_EAGER_BYTES;
+        message.bytes = bytes < INTER_CROWDED_BYTES ? bytes : INTER_CROWDED_BYTES;
         message.buffer = &from->from->ring[inter_ring_begin(from->eaten, (uint32_t)message.bytes) % INTER_LANE_RING];
         message.kind |= INTER_LINE_EAGER;
     } else {

@@ -76,6 +76,7 @@ struct inter_lines {
     uint64_t cookie;
     int descriptor;
     _Atomic bool wakes; /* processes may sleep while they wait; switched on under the funnel, looked at by anybody */
+    size_t eager_bytes; /* the most of a tagged message that is copied twice */
     bool can_pull;      /* this process can read the memory of all that it has mapped; later: all processes can */
     inter_neighbour *neighbours; /* by rank */
     inter_neighbour *locals;     /* those of this host */

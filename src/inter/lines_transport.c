@@ -38,9 +38,9 @@ static int lines_send(inter_transport *base, int peer, uint64_t tag, const void 
     inter_neighbour *to = &lines->neighbours[peer];
     if (!is_for_lines(lines, to, bytes))
         return lines->inner->send(lines->inner, peer, tag, buffer, bytes, request);
-    uint32_t kind = bytes <= INTER_LINE_BYTES    ? INTER_LINE_SHORT
-                    : bytes <= INTER_EAGER_BYTES ? INTER_LINE_EAGER
-                                                 : INTER_LINE_PULL;
+    uint32_t kind = bytes <= INTER_LINE_BYTES     ? INTER_LINE_SHORT
+                    : bytes <= lines->eager_bytes ? INTER_LINE_EAGER
+                                                  : INTER_LINE_PULL;
     return inter_lines_post(
         lines, to, &(inter_stored){.request = request, .tag = tag, .buffer = buffer, .bytes = bytes, .kind = kind});
 }
@@ -432,6 +432,7 @@ inter_transport *inter_lines_transport(inter_lines *lines, inter_transport *inne
     lines->descriptor = -1;
     lines->inner = inner;
     lines->can_pull = pulls;
+    lines->eager_bytes = INTER_EAGER_BYTES;
     atomic_store_explicit(&lines->wakes, wakes, memory_order_relaxed);
     lines->base.name = "lines";
     lines->base.failed_peer = -1;
@@ -449,4 +450,8 @@ inter_transport *inter_lines_transport(inter_lines *lines, inter_transport *inne
 
 void inter_lines_let_sleep(inter_lines *lines) {
     atomic_store_explicit(&lines->wakes, true, memory_order_relaxed);
+}
+
+void inter_lines_expect_crowd(inter_lines *lines) {
+    lines->eager_bytes = INTER_CROWDED_BYTES;
 }

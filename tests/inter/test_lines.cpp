@@ -124,17 +124,23 @@ std::string some_text(size_t bytes, size_t seed) {
 
 } // namespace
 
+// At first where every process has a core, then where they are short.
 TEST_F(Lines, EveryLengthArrives) {
-    for (bool early : {false, true})
+    for (int round = 0; round < 4; round++)
         for (size_t bytes : lengths) {
+            bool early = round % 2, crowded = round / 2;
             SCOPED_TRACE(bytes);
+            if (crowded)
+                inter_lines_expect_crowd(lines[0]);
             const std::string text = some_text(bytes, bytes);
             Send sent;
             std::unique_ptr<Receive> got;
             if (!early)
                 got.reset(new Receive(transport[1], 0, tag_of_test, bytes));
             ASSERT_EQ(send(0, 1, tag_of_test, text, &sent.request), WEFT_SUCCESS);
-            EXPECT_EQ(sent.completion.pending, size_t(bytes > INTER_EAGER_BYTES)) << "what is written is sent";
+            EXPECT_EQ(sent.completion.pending,
+                      size_t(bytes > size_t(crowded ? INTER_CROWDED_BYTES : INTER_EAGER_BYTES)))
+                << "what is written is sent";
             if (early) {
                 Receive other(transport[1], 0, tag_of_test + 1,
                               1); // somebody looks at what has come, and puts it aside
@@ -237,10 +243,13 @@ TEST_F(Lines, ManyOffersWaitTheirTurn) {
 TEST_F(Lines, TheRingGoesRound) {
     std::mt19937 random{5};
     for (int round = 0; round < 500; round++) {
+        size_t most = round < 250 ? INTER_EAGER_BYTES : INTER_CROWDED_BYTES;
+        if (round == 250)
+            inter_lines_expect_crowd(lines[0]);
         std::vector<std::string> texts;
         std::vector<Send> sent(1 + random() % 12);
         for (size_t i = 0; i < sent.size(); i++)
-            texts.push_back(some_text(random() % (INTER_EAGER_BYTES + 1), random()));
+            texts.push_back(some_text(random() % (most + 1), random()));
         for (size_t i = 0; i < sent.size(); i++)
             ASSERT_EQ(send(0, 1, tag_of_test, texts[i], &sent[i].request), WEFT_SUCCESS);
         for (size_t i = 0; i < sent.size(); i++) {
