@@ -10,9 +10,9 @@
  * HIER_HOST: up to four processes of one host, which may share its cores: the model knows nothing of memory that is shared, nor of
  * a wake-up for each segment, and would take chains of short ones. These rows were measured there, and serve nobody else.
  *
- * What up to four nodes have in segments is cut so that threads and network overlap (pieces.h): on one host into long ones, which
- * take longer than to wake who waits for one. Over a network short ones also keep both directions of a link busy; measured
- * at 1 Gbit/s. To the model they are as good as none.
+ * What up to four nodes have in segments is cut so that threads and network overlap (pieces.h). On one host two nodes get long ones,
+ * which take longer than to wake who waits for one; three and four, what is copied twice where cores are short (INTER_CROWDED_BYTES).
+ * Over a network short ones also keep both directions of a link busy; measured at 1 Gbit/s. To the model they are as good as none.
  *
  * HIER_STRUCTURE: one node, where the process level does nothing; or collectives whose counts only some ranks know, so that
  * no row may ask for bytes, nor name an algorithm that must know all counts.
@@ -47,8 +47,7 @@ const hier_rule hier_rules[] = {
     {INTER_BCAST,                  2, ANY, KIB(512), "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_BCAST,                  2, ANY, ALL,      "nbFT",                   KIB(512), HIER_FLAGS,  HIER_MODEL},
     {INTER_BCAST,                  4, ANY, KIB(32),  "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
-    {INTER_BCAST,                  4, ANY, KIB(256), "MST",                    0,        HIER_FLAGS,  HIER_HOST},
-    {INTER_BCAST,                  4, ANY, ALL,      "CHAIN",                  KIB(256), HIER_FLAGS,  HIER_HOST},
+    {INTER_BCAST,                  4, ANY, ALL,      "MST",                    KIB(32),  HIER_FLAGS,  HIER_HOST},
     {INTER_BCAST,                 12, ANY, KIB(8),   "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_BCAST,                ANY, ANY, KIB(16),  "bFaT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_BCAST,                ANY, ANY, KIB(64),  "MST",                    0,        HIER_FLAGS,  HIER_MODEL},
@@ -146,7 +145,6 @@ const hier_rule hier_rules[] = {
     {INTER_ALLTOALLV,            ANY, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_ALLTOALLW,            ANY, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
 
-    {INTER_REDUCE,                 4, ANY, INLINE,   "MST",                    0,        HIER_INLINE, HIER_HOST},
     {INTER_REDUCE,                24, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_REDUCE,               ANY, ANY, INLINE,   "MST",                    0,        HIER_INLINE, HIER_MODEL},
     {INTER_REDUCE,                 2,   1, KIB(8),   "MST",                    0,        HIER_SLICES, HIER_HOST},
@@ -154,8 +152,7 @@ const hier_rule hier_rules[] = {
     {INTER_REDUCE,                 2, ANY, KIB(512), "MST",                    0,        HIER_SLICES, HIER_HOST},
     {INTER_REDUCE,                 2, ANY, ALL,      "MST",                    KIB(512), HIER_SLICES, HIER_HOST},
     {INTER_REDUCE,                 4, ANY, KIB(32),  "nbFT",                   0,        HIER_SLICES, HIER_HOST},
-    {INTER_REDUCE,                 4, ANY, MIB(2),   "RAB",                    0,        HIER_SLICES, HIER_HOST},
-    {INTER_REDUCE,                 4, ANY, ALL,      "RAB",                    MIB(1),   HIER_SLICES, HIER_HOST},
+    {INTER_REDUCE,                 4, ANY, ALL,      "MST",                    KIB(32),  HIER_SLICES, HIER_HOST},
     {INTER_REDUCE,                 8, ANY, KIB(4),   "nbFT",                   0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE,               ANY, ANY, KIB(16),  "MST",                    0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE,                 6, ANY, ALL,      "CHAIN",                  KIB(16),  HIER_SLICES, HIER_MODEL},
@@ -178,9 +175,9 @@ const hier_rule hier_rules[] = {
     {INTER_ALLREDUCE,            ANY, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_MODEL},
     {INTER_ALLREDUCE,              4, ANY, KIB(8),   "nbFT",                   0,        HIER_SLICES, HIER_HOST},
     {INTER_ALLREDUCE,              2, ANY, MIB(2),   "RAB",                    0,        HIER_SLICES, HIER_HOST},
-    {INTER_ALLREDUCE,              4, ANY, KIB(64),  "BKT",                    0,        HIER_SLICES, HIER_HOST},
-    {INTER_ALLREDUCE,              4, ANY, MIB(2),   "RAB",                    0,        HIER_SLICES, HIER_HOST},
-    {INTER_ALLREDUCE,              4, ANY, ALL,      "RAB",                    MIB(1),   HIER_SLICES, HIER_HOST},
+    {INTER_ALLREDUCE,              4, ANY, KIB(32),  "BKT",                    0,        HIER_SLICES, HIER_HOST},
+    {INTER_ALLREDUCE,              4, ANY, KIB(128), "RAB",                    KIB(32),  HIER_SLICES, HIER_HOST},
+    {INTER_ALLREDUCE,              4, ANY, ALL,      "RAB",                    KIB(64),  HIER_SLICES, HIER_HOST},
     {INTER_ALLREDUCE,              3, ANY, KIB(32),  "nbFT",                   0,        HIER_SLICES, HIER_MODEL},
     {INTER_ALLREDUCE,              6, ANY, KIB(16),  "nbFT",                   0,        HIER_SLICES, HIER_MODEL},
     {INTER_ALLREDUCE,              2, ANY, ALL,      "RAB",                    KIB(128), HIER_SLICES, HIER_MODEL},
@@ -249,12 +246,11 @@ const hier_rule hier_rules[] = {
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
 
-    {INTER_SCAN,                   4, ANY, INLINE,   "BDE",                    0,        HIER_INLINE, HIER_HOST},
     {INTER_SCAN,                  24, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_SCAN,                 ANY, ANY, INLINE,   "BDE",                    0,        HIER_INLINE, HIER_MODEL},
     {INTER_SCAN,                   2, ANY, ALL,      "BDE",                    0,        HIER_SLICES, HIER_HOST},
     {INTER_SCAN,                   4, ANY, KIB(32),  "nbFT",                   0,        HIER_SLICES, HIER_HOST},
-    {INTER_SCAN,                   4, ANY, ALL,      "linear",                 KIB(64),  HIER_SLICES, HIER_HOST},
+    {INTER_SCAN,                   4, ANY, ALL,      "linear",                 KIB(32),  HIER_SLICES, HIER_HOST},
     {INTER_SCAN,                   8, ANY, KIB(4),   "nbFT",                   0,        HIER_SLICES, HIER_MODEL},
     {INTER_SCAN,                 ANY, ANY, KIB(32),  "BDE",                    0,        HIER_SLICES, HIER_MODEL},
     {INTER_SCAN,                   6, ANY, ALL,      "linear",                 KIB(16),  HIER_SLICES, HIER_MODEL},
@@ -271,12 +267,11 @@ const hier_rule hier_rules[] = {
     {INTER_SCAN,                 ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_SCAN,                 ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
 
-    {INTER_EXSCAN,                 4, ANY, INLINE,   "BDE",                    0,        HIER_INLINE, HIER_HOST},
     {INTER_EXSCAN,                24, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_EXSCAN,               ANY, ANY, INLINE,   "BDE",                    0,        HIER_INLINE, HIER_MODEL},
     {INTER_EXSCAN,                 2, ANY, ALL,      "BDE",                    0,        HIER_SLICES, HIER_HOST},
     {INTER_EXSCAN,                 4, ANY, KIB(32),  "nbFT",                   0,        HIER_SLICES, HIER_HOST},
-    {INTER_EXSCAN,                 4, ANY, ALL,      "linear",                 KIB(64),  HIER_SLICES, HIER_HOST},
+    {INTER_EXSCAN,                 4, ANY, ALL,      "linear",                 KIB(32),  HIER_SLICES, HIER_HOST},
     {INTER_EXSCAN,                 8, ANY, KIB(4),   "nbFT",                   0,        HIER_SLICES, HIER_MODEL},
     {INTER_EXSCAN,               ANY, ANY, KIB(32),  "BDE",                    0,        HIER_SLICES, HIER_MODEL},
     {INTER_EXSCAN,                 6, ANY, ALL,      "linear",                 KIB(16),  HIER_SLICES, HIER_MODEL},
