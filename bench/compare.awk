@@ -208,13 +208,13 @@ function head(part,    i, shape) {
         printf "2 processes, process level; !: slower than Open MPI\n"
         printf "%-20s %8s %20s %20s %20s %14s %12s\n", "operation", "bytes", "weft", "Open MPI", "MPICH", "openmpi/weft",
             "mpich/weft"
-    } else if (part == "yield") {
-        printf "%s processes on %s cores, process level, all yielding; !: slower than Open MPI\n", yielding, cores
-        printf "%-20s %8s %20s %20s %14s\n", "operation", "bytes", "weft", "Open MPI", "openmpi/weft"
-    } else if (part ~ /^hybrid/) {
+    } else if (part == "yield" || part ~ /^hybrid/) {
         split(part, shape, "[ x]")
-        printf "%d processes of %d threads (weft) on %s cores against %d processes, all yielding; !: slower than Open MPI\n",
-            shape[2], shape[3], cores, shape[2] * shape[3]
+        if (part == "yield")
+            printf "%s processes, process level", yielding
+        else
+            printf "%d processes of %d threads (weft) against %d processes", shape[2], shape[3], shape[2] * shape[3]
+        printf ", on %s cores, all yielding; !: slower than Open MPI\n", cores
         printf "%-20s %8s %20s %20s %14s\n", "operation", "bytes", "weft", "Open MPI", "openmpi/weft"
     } else if (part == "nonblocking") {
         printf "weft, 2 processes, process level, samples in turn; ratios to blocking; !: more than 3 %% above\n"

@@ -41,7 +41,7 @@ typedef struct variable {
     size_t option;         /* in weft_options: an enum or int (0: not set); for a text a pointer (NULL: not set) */
     const choice *choices; /* a word */
     size_t text_bytes;     /* a text: the size of its array */
-    long long low, high;   /* a number */
+    long long low, high;   /* a number; of a text low is 1 when it must not be empty */
     bool power_of_two;     /* a number */
     const char *meaning;
 } variable;
@@ -69,7 +69,7 @@ static const variable variables[CORE_VARIABLES] = {
     [CORE_VARIABLE_HANG_TIMEOUT] = {"WEFT_HANG_TIMEOUT", "0", FIELD(hang_timeout), OPTION(hang_timeout), .low = 0,
                                     .high = 1000000, .meaning = "seconds after which a wait is reported; 0: never"},
     [CORE_VARIABLE_HANG_REPORT] = {"WEFT_HANG_REPORT", "weft-hang", FIELD(hang_report), OPTION(hang_report),
-                                   .text_bytes = CORE_PATH_BYTES,
+                                   .text_bytes = CORE_PATH_BYTES, .low = 1,
                                    .meaning = "file for it where weftrun is not there to print; .PROCESS is appended"},
     [CORE_VARIABLE_ALGORITHM] = {"WEFT_ALGORITHM", "", FIELD(algorithm), OPTION(algorithm),
                                  .text_bytes = CORE_ALGORITHM_BYTES,
@@ -87,7 +87,7 @@ _Static_assert(sizeof(weft_thread_level) == sizeof(int) && sizeof(weft_wait_poli
 
 static void describe_range(const variable *row, char *text, size_t bytes) {
     if (row->text_bytes) {
-        snprintf(text, bytes, "text of at most %zu bytes", row->text_bytes - 1);
+        snprintf(text, bytes, "text of %s%zu bytes", row->low ? "1 to " : "at most ", row->text_bytes - 1);
         return;
     }
     if (!row->choices) {
@@ -121,7 +121,7 @@ static bool set_from_text(const variable *row, const char *text, core_config *co
     int value = 0;
     if (row->text_bytes) {
         size_t length = strlen(text);
-        if (length >= row->text_bytes)
+        if (length < (size_t)row->low || length >= row->text_bytes)
             return false;
         memcpy(field, text, length + 1);
         return true;
@@ -165,7 +165,9 @@ static int set_from_option(const variable *row, const weft_options *options, cor
     if (!text || !set_from_text(row, text, config)) {
         char range[128], given[32] = "a longer one";
         describe_range(row, range, sizeof(range));
-        if (!row->text_bytes)
+        if (row->text_bytes && text && !*text)
+            snprintf(given, sizeof(given), "empty");
+        else if (!row->text_bytes)
             snprintf(given, sizeof(given), "%d", value);
         return core_error(WEFT_ERR_ARG, "weft_options: the field for %s is %s; expected %s%s", row->name, given,
                           row->choices ? "one of: " : "", range);

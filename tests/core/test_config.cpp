@@ -155,6 +155,10 @@ TEST_F(Config, TextUpToItsLength) {
     EXPECT_TRUE(error_has("text of at most 1023 bytes")) << weft_last_error();
     EXPECT_EQ(load_with("WEFT_ALGORITHM", ""), WEFT_SUCCESS);
     EXPECT_STREQ(config.algorithm, "");
+    EXPECT_EQ(load_with("WEFT_HANG_REPORT", ""), WEFT_ERR_CONFIG) << "a file's name";
+    EXPECT_TRUE(error_has("WEFT_HANG_REPORT is \"\"; expected text of 1 to ")) << weft_last_error();
+    EXPECT_EQ(load_with("WEFT_HANG_REPORT", "h"), WEFT_SUCCESS);
+    EXPECT_STREQ(config.hang_report, "h");
     EXPECT_EQ(load_with("WEFT_COUNTERS", "a/b"), WEFT_SUCCESS);
     EXPECT_STREQ(config.counters, "a/b");
     EXPECT_EQ(load_with("WEFT_TRACE", "c d"), WEFT_SUCCESS);
