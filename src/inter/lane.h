@@ -29,7 +29,7 @@
 #define INTER_LANE_LINES 64 /* lines that may be on their way */
 #define INTER_LANE_RING  ((size_t)64 << 10)
 #define INTER_LANE_ALIGN 4096 /* lanes are mapped one by one */
-_Static_assert(2 * INTER_CROWDED_BYTES <= INTER_LANE_RING, "one message goes in while another comes out");
+_Static_assert(INTER_CROWDED_BYTES <= INTER_LANE_RING / 2, "one message goes in while another comes out");
 
 enum inter_line_kind { INTER_LINE_SHORT, INTER_LINE_EAGER, INTER_LINE_PULL };
 #define INTER_LINE_KIND 3u
