@@ -67,7 +67,7 @@ TEST(Rules, EveryRowIsThere) {
     Result result = run({"--rules"});
     EXPECT_EQ(result.status, 0) << result.err;
     EXPECT_EQ(line_of(result.out, "barrier any"), "barrier any any any DISS/flags model");
-    EXPECT_EQ(line_of(result.out, "allreduce 4 any any"), "allreduce 4 any any RAB:64K/slices host");
+    EXPECT_EQ(line_of(result.out, "allreduce 4 any any"), "allreduce 4 any any RAB:1M/slices host");
     EXPECT_EQ(line_of(result.out, "alltoallv"), "alltoallv any any any nb1FT/flags structure");
     EXPECT_NE(line_of(result.out, "reduce_scatter any any 1K nbBDE/inline model operations that commute"), "");
     for (const auto &[collective, names] : sim::table_of_names())
@@ -115,7 +115,7 @@ TEST(Why, ReproducibleSums) {
     unsetenv("WEFT_ALGORITHM");
     ASSERT_EQ(result.status, 0) << result.err;
     EXPECT_EQ(line_of(result.out, "allreduce 4 any any"),
-              "allreduce 4 any any RAB:64K/slices host no: for nodes of one host");
+              "allreduce 4 any any RAB:1M/slices host no: for nodes of one host");
     EXPECT_EQ(count(result.out, "WEFT_ALGORITHM: RAB gives way: it has brackets of its own\n"
                                 "WEFT_ALGORITHM: /tree gives way: it has brackets of its own\n"
                                 "chosen: SFOLD/slices\n"),
@@ -161,10 +161,10 @@ TEST(Why, TheMachineMatters) {
     EXPECT_DOUBLE_EQ(seconds("", "DISS"), 3 * 1.4);
     EXPECT_DOUBLE_EQ(seconds("latency=10us,overhead=0us,gap=0us", "DISS"), 3 * 10);
     EXPECT_LT(seconds("processes=8", "DISS"), 3 * 0.5);
-    Result shared = run({"--why", "reduce", "--nodes", "2", "--bytes", "16K", "--machine", "processes=2"});
-    EXPECT_EQ(line_of(shared.out, "reduce of").substr(0, 52), "reduce of 16384 bytes a rank, 2 nodes of one host of");
+    Result shared = run({"--why", "reduce", "--nodes", "2", "--bytes", "1M", "--machine", "processes=2"});
+    EXPECT_EQ(line_of(shared.out, "reduce of").substr(0, 54), "reduce of 1048576 bytes a rank, 2 nodes of one host of");
     EXPECT_EQ(line_of(shared.out, "reduce 2 1 any"), "reduce 2 1 any RAB/slices host fits");
-    Result apart = run({"--why", "reduce", "--nodes", "2", "--bytes", "16K"});
+    Result apart = run({"--why", "reduce", "--nodes", "2", "--bytes", "1M"});
     EXPECT_EQ(line_of(apart.out, "reduce 2 1 any"), "reduce 2 1 any RAB/slices host no: for nodes of one host");
     Result alone = run({"--why", "bcast", "--nodes", "1"});
     EXPECT_EQ(alone.status, 0);
