@@ -21,7 +21,8 @@ extern "C" {
 #define BENCH_MOST_SAMPLES  1000
 #define BENCH_MOST_CALLS    (1u << 20) /* of a batch */
 #define BENCH_MOST_TURNS    5
-#define BENCH_WARM_UP_US    50000.0 /* so long it takes until the system has spread new processes over the cores */
+#define BENCH_WARM_UP_US                                                                                               \
+    50000.0 /* the first milliseconds of a program show where the system happened to put its processes */
 
 /** What the sampling knows of the library, or the hand-written loop, that it times. Each function ends the program with
  * a message when it fails. `rank` is the caller's own state. */

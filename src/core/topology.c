@@ -67,12 +67,15 @@ void core_settle(core_crowd crowd, int thread) {
     cpu_set_t allowed, own;
     if (!crowd.all || sched_getaffinity(0, sizeof(allowed), &allowed) || CPU_COUNT(&allowed) < 2)
         return;
-    int64_t core = (crowd.before + thread) * CPU_COUNT(&allowed) / crowd.all;
-    CPU_ZERO(&own);
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &allowed) && core-- == 0)
-            CPU_SET(cpu, &own);
+    int64_t others = (crowd.before + thread) * CPU_COUNT(&allowed) / crowd.all; /* cores before its own */
+    int cpu = 0;
+    while (!CPU_ISSET(cpu, &allowed) || others-- > 0)
+        cpu++;
+    if (cpu == sched_getcpu())
+        return;
     /* The kernel moves a thread at once when it may not stay. */
+    CPU_ZERO(&own);
+    CPU_SET(cpu, &own);
     if (!sched_setaffinity(0, sizeof(own), &own))
         (void)sched_setaffinity(0, sizeof(allowed), &allowed);
 }

@@ -59,19 +59,7 @@ __attribute__((always_inline)) static inline hier_arguments hier_arguments_of(en
     return arguments;
 }
 
-/** What the selector is asked with. An alltoall's `bytes` are those of one block: a rank contributes one for each rank. */
-static inline hier_key hier_key_of(const hier_arguments *arguments, const hier_layout *layout) {
-    size_t blocks = arguments->collective == INTER_ALLTOALL ? (size_t)hier_layout_size(layout) : 1;
-    return (hier_key){.collective = arguments->collective,
-                      .nodes = layout->nodes,
-                      .threads = layout->threads,
-                      .bytes = arguments->bytes * blocks,
-                      .commutative = !arguments->op || arguments->op->commutative,
-                      .bracketed = arguments->bracketed,
-                      .one_host = layout->one_host};
-}
-
-/** The same for a collective of which nothing more is known. */
+/** What the selector is asked with for a collective of which no more is known. */
 static inline hier_key hier_key_without_bytes(enum inter_collective collective, const hier_layout *layout) {
     return (hier_key){.collective = collective,
                       .nodes = layout->nodes,
@@ -80,6 +68,15 @@ static inline hier_key hier_key_without_bytes(enum inter_collective collective, 
                       .commutative = true,
                       .bracketed = false,
                       .one_host = layout->one_host};
+}
+
+/** With all that is known. An alltoall's `bytes` are those of one block: a rank contributes one for each rank. */
+static inline hier_key hier_key_of(const hier_arguments *arguments, const hier_layout *layout) {
+    hier_key key = hier_key_without_bytes(arguments->collective, layout);
+    key.bytes = arguments->bytes * (arguments->collective == INTER_ALLTOALL ? (size_t)hier_layout_size(layout) : 1);
+    key.commutative = !arguments->op || arguments->op->commutative;
+    key.bracketed = arguments->bracketed;
+    return key;
 }
 
 /** Checks the communicator and the calling thread. */

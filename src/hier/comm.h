@@ -56,7 +56,7 @@ struct weft_team {
     hier_world *world;
     uint32_t context;
     struct hier_ledger *ledger; /* the world's once it is opened; NULL: of one process */
-    core_crowd crowd;
+    core_crowd crowd;           /* of its threads and those of other processes */
     bool by_lines; /* in every process: nobody sleeps while it waits for the network, or lines wake who does */
     int node;
     hier_layout layout;

@@ -34,21 +34,21 @@ static const hier_operation *operation_of(const weft_request *request) {
     return (const hier_operation *)request;
 }
 
-static hier_message *message_of(weft_request *request) {
-    return (hier_message *)request;
-}
-
 /* Of an active one. */
 static inline bool is_complete(weft_request *request) {
     if (request->kind == HIER_COLLECTIVE)
         return operation_of(request)->complete;
     if (request->kind == HIER_PART)
         return ((const hier_part *)request)->state == HIER_COMPLETE;
-    return hier_message_settled(message_of(request));
+    return hier_message_settled(hier_message_of(request));
 }
 
 static bool is_request(const weft_request *request) {
     return core_pooled_valid(request, HIER_REQUEST_MAGIC) && request->owned;
+}
+
+int hier_missing(const char *call, const char *what) {
+    return core_error(WEFT_ERR_ARG, "%s: %s is NULL", call, what);
 }
 
 int hier_check_request(const weft_request *request, const char *call) {
@@ -108,10 +108,6 @@ static int check_list(completing *list) {
     return WEFT_SUCCESS;
 }
 
-static int missing(const char *call, const char *what) {
-    return core_error(WEFT_ERR_ARG, "%s: %s is NULL", call, what);
-}
-
 static void set_status(weft_status *status, int error) {
     if (status)
         *status = (weft_status){.source = -1, .tag = -1, .error = error};
@@ -119,7 +115,7 @@ static void set_status(weft_status *status, int error) {
 
 /* What became of a request that is complete; gives it back unless it is persistent. */
 static inline int take_message(weft_request *request, weft_status *status) {
-    hier_message *message = message_of(request);
+    hier_message *message = hier_message_of(request);
     int error = status || hier_message_error(message) ? hier_message_result(message, status) : WEFT_SUCCESS;
     hier_message_observe_end(message);
     request->active = false;
@@ -290,7 +286,7 @@ int weft_waitall(size_t count, weft_request *requests[], weft_status statuses[])
 
 int weft_testall(size_t count, weft_request *requests[], int *done, weft_status statuses[]) {
     completing list = {CALL, .count = count, .requests = requests, .statuses = statuses};
-    return done ? complete_all(&list, done) : missing(__func__, "done");
+    return done ? complete_all(&list, done) : hier_missing(__func__, "done");
 }
 
 /* Is it a thread's part, alone under way, and all else in order? Then waiting for it needs no list. */
@@ -301,7 +297,7 @@ static bool is_lone_part(const weft_request *request) {
 
 int weft_wait(weft_request **request, weft_status *status) {
     if (!request)
-        return missing(__func__, "request");
+        return hier_missing(__func__, "request");
     if (is_lone_part(*request)) {
         weft_request *waited = *request;
         hier_part_wait(waited, __builtin_return_address(0));
@@ -315,7 +311,7 @@ int weft_wait(weft_request **request, weft_status *status) {
 
 int weft_test(weft_request **request, int *done, weft_status *status) {
     completing list = {CALL, .count = 1, .requests = request, .statuses = status};
-    return done ? complete_all(&list, done) : missing(__func__, "done");
+    return done ? complete_all(&list, done) : hier_missing(__func__, "done");
 }
 
 static int any(completing *list, size_t *index, int *done, weft_status *status) {
@@ -334,17 +330,17 @@ static int any(completing *list, size_t *index, int *done, weft_status *status) 
 
 int weft_waitany(size_t count, weft_request *requests[], size_t *index, weft_status *status) {
     completing list = {CALL, .count = count, .requests = requests, .statuses = status};
-    return index ? any(&list, index, NULL, status) : missing(__func__, "index");
+    return index ? any(&list, index, NULL, status) : hier_missing(__func__, "index");
 }
 
 int weft_testany(size_t count, weft_request *requests[], size_t *index, int *done, weft_status *status) {
     completing list = {CALL, .count = count, .requests = requests, .statuses = status};
-    return index && done ? any(&list, index, done, status) : missing(__func__, index ? "done" : "index");
+    return index && done ? any(&list, index, done, status) : hier_missing(__func__, index ? "done" : "index");
 }
 
 static int some(completing *list, bool wait, size_t *done_count) {
     if (!done_count || (list->count && !list->indices))
-        return missing(list->call, done_count ? "indices" : "done_count");
+        return hier_missing(list->call, done_count ? "indices" : "done_count");
     int code = check_list(list);
     if (code)
         return code;

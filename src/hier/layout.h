@@ -16,7 +16,7 @@
 typedef struct hier_layout {
     int nodes;
     int threads;           /* of the node that has most … */
-    bool one_host;         /* … and are all nodes of one host? What the selector is asked with, everywhere the same */
+    bool one_host;         /* … and are all nodes of one host? What the selector is asked with (hier_world_survey) */
     const size_t *offsets; /* nodes + 1 entries: the first place of each node, then the number of ranks */
     const int *processes;  /* by node; NULL: node n is process n of the job */
     const int *places;     /* by rank; NULL: a rank is its place */
@@ -42,14 +42,6 @@ static inline int hier_layout_size(const hier_layout *layout) {
 
 static inline int hier_layout_threads(const hier_layout *layout, int node) {
     return (int)(layout->offsets[node + 1] - layout->offsets[node]);
-}
-
-/** Sets `threads` when the rest stands. */
-static inline void hier_layout_count(hier_layout *layout) {
-    layout->threads = 0;
-    for (int node = 0; node < layout->nodes; node++)
-        if (layout->threads < hier_layout_threads(layout, node))
-            layout->threads = hier_layout_threads(layout, node);
 }
 
 /** The node of a place: the last one that begins at or before it. */

@@ -70,6 +70,11 @@ typedef struct hier_message {
     size_t place; /* in the attached buffer */
 } hier_message;
 
+/** Of a request that is a message's. */
+static inline hier_message *hier_message_of(weft_request *request) {
+    return (hier_message *)request;
+}
+
 /**
  * Checks the arguments and sets envelope->bytes; `receives`: wildcards are allowed. The communicator has been checked, and is marked
  * as one that talks.

@@ -36,13 +36,14 @@ void hier_cut_into(hier_call *call, size_t cuts, size_t segment_bytes) {
 int hier_start_blocks(hier_call *call, const inter_binding *binding) {
     const hier_layout *layout = call->comm->layout;
     size_t bytes = call->arguments->bytes, entries = (size_t)layout->nodes + 1, *offsets = NULL;
+    size_t typical = hier_typical_bytes(call);
     inter_view view = {.collective = call->arguments->collective,
                        .element_bytes = bytes,
                        .rank = call->comm->node,
                        .size = layout->nodes,
                        .root = call->root_node,
                        .offsets = layout->offsets};
-    if (inter_cuts(call->choice.process, view.collective, hier_typical_bytes(call), 1) > 1) {
+    if (inter_cuts(call->choice.process, view.collective, typical, 1) > 1) {
         offsets = malloc(entries * sizeof(*offsets));
         if (!offsets)
             return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for %d nodes", call->comm->rank,
@@ -51,7 +52,7 @@ int hier_start_blocks(hier_call *call, const inter_binding *binding) {
             offsets[node] = layout->offsets[node] * bytes;
         /* Segments need not end where a rank's block does: then elements are bytes. */
         view.element_bytes = 1;
-        view.typical = hier_typical_bytes(call);
+        view.typical = typical;
         view.offsets = offsets;
     }
     int code = hier_start(call, &view, binding);

@@ -25,6 +25,9 @@ typedef struct hier_operation {
         *staging; /* of types whose data are not one run: packed at each start, unpacked at its end; or NULL */
 } hier_operation;
 
+/** Reports the argument `what` of a call on requests, which is null. */
+int hier_missing(const char *call, const char *what);
+
 /** A user's request, of whatever kind: WEFT_ERR_ARG when it was completed or freed, and what hier_check_comm finds. */
 int hier_check_request(const weft_request *request, const char *call);
 

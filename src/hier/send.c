@@ -35,7 +35,7 @@ static int start_send(hier_message *message) {
 }
 
 int hier_message_restart(weft_request *request) {
-    hier_message *message = (hier_message *)request;
+    hier_message *message = hier_message_of(request);
     int code = WEFT_SUCCESS;
     message->began_ns = hier_observe_start_message(request->comm);
     if (request->kind == HIER_RECEIVE)

@@ -6,17 +6,9 @@
 #include <hier/request.h>
 #include <weft/message.h>
 
-static int missing(const char *call, const char *what) {
-    return core_error(WEFT_ERR_ARG, "%s: %s is NULL", call, what);
-}
-
-static hier_message *message_of(weft_request *request) {
-    return (hier_message *)request;
-}
-
 int weft_start(weft_request **request) {
     if (!request)
-        return missing(__func__, "request");
+        return hier_missing(__func__, "request");
     weft_request *started = *request;
     int code = hier_check_request(started, __func__);
     if (code || !started)
@@ -37,7 +29,7 @@ int weft_start(weft_request **request) {
 
 int weft_startall(size_t count, weft_request *requests[]) {
     if (count && !requests)
-        return missing(__func__, "requests");
+        return hier_missing(__func__, "requests");
     for (size_t i = 0; i < count; i++) {
         int code = weft_start(&requests[i]);
         if (code)
@@ -48,7 +40,7 @@ int weft_startall(size_t count, weft_request *requests[]) {
 
 int weft_request_free(weft_request **request) {
     if (!request)
-        return missing(__func__, "request");
+        return hier_missing(__func__, "request");
     weft_request *freed = *request;
     int code = hier_check_request(freed, __func__);
     if (code || !freed)
@@ -62,7 +54,7 @@ int weft_request_free(weft_request **request) {
     else if (freed->kind == HIER_PART)
         hier_part_give(freed);
     else
-        hier_message_give(message_of(freed));
+        hier_message_give(hier_message_of(freed));
     hier_mailbox_leave(freed->comm);
     *request = WEFT_REQUEST_NULL;
     return WEFT_SUCCESS;
@@ -70,7 +62,7 @@ int weft_request_free(weft_request **request) {
 
 int weft_cancel(weft_request **request) {
     if (!request)
-        return missing(__func__, "request");
+        return hier_missing(__func__, "request");
     weft_request *cancelled = *request;
     if (!cancelled)
         return core_error(WEFT_ERR_ARG, "%s: the request is WEFT_REQUEST_NULL, expected an active receive", __func__);
@@ -82,8 +74,8 @@ int weft_cancel(weft_request **request) {
                           cancelled->comm->rank, __func__, cancelled->call,
                           cancelled->active ? "active" : "not active");
     hier_mailbox_enter(cancelled->comm);
-    if (!message_of(cancelled)->over)
-        intra_mail_cancel(cancelled->comm->mailbox, &message_of(cancelled)->receive);
+    if (!hier_message_of(cancelled)->over)
+        intra_mail_cancel(cancelled->comm->mailbox, &hier_message_of(cancelled)->receive);
     hier_mailbox_leave(cancelled->comm);
     return WEFT_SUCCESS;
 }

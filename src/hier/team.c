@@ -77,18 +77,12 @@ void hier_team_give(weft_team *team) {
 /* Does a core have to carry more than one of the threads of all processes on this host? Then the team is told which. */
 static bool oversubscribed(weft_team *team, const weft_comm *parent, const entry *entries) {
     const entry *own = &entries[parent->rank];
-    int64_t on_host = 0, on_cores = 0, before = 0;
-    for (int process = 0; process < parent->size; process++) {
-        if (entries[process].host != own->host)
-            continue;
-        bool shares = entries[process].cores_hash == own->cores_hash;
-        on_host += entries[process].threads;
-        on_cores += shares ? entries[process].threads : 0;
-        before += shares && process < parent->rank ? entries[process].threads : 0;
-    }
-    if (on_cores > own->cores)
-        team->crowd = (core_crowd){before, on_cores};
-    return on_host > own->host_cores || on_cores > own->cores;
+    hier_load load = {0};
+    for (int process = 0; process < parent->size; process++)
+        if (entries[process].host == own->host)
+            hier_load_add(&load, entries[process].threads, entries[process].cores_hash == own->cores_hash,
+                          process < parent->rank);
+    return hier_is_overloaded(&load, own->host_cores, own->cores, &team->crowd);
 }
 
 static int make_layout(weft_team *team, const weft_comm *parent, const entry *entries) {

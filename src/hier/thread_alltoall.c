@@ -63,7 +63,7 @@ static int start(hier_call *call) {
         return core_error(WEFT_ERR_NOMEM, "rank %d: weft_alltoall: no memory for %zu nodes", call->comm->rank, nodes);
     size_t *offsets = counts + nodes;
     for (int node = 0; node < layout->nodes; node++) {
-        counts[node] = node == call->comm->node ? 0 : row * (size_t)hier_layout_threads(call->comm->layout, node);
+        counts[node] = node == call->comm->node ? 0 : row * (size_t)hier_layout_threads(layout, node);
         offsets[node] = row * layout->offsets[node];
     }
     inter_view view = {.collective = INTER_ALLTOALLV,
@@ -100,8 +100,7 @@ static bool pack_piece(hier_call *call, int thread, size_t index) {
     const char *send = sends_of(call, thread);
     bool any = false;
     for (int node = 0; node < layout->nodes; node++) {
-        size_t first = layout->offsets[node] * bytes,
-               own = (size_t)hier_layout_threads(call->comm->layout, node) * bytes;
+        size_t first = layout->offsets[node] * bytes, own = (size_t)hier_layout_threads(layout, node) * bytes;
         intra_slice piece = hier_block_piece(call, threads * own, index);
         intra_slice part = hier_common(piece, (intra_slice){self * own, own});
         if (node == call->comm->node || !part.count)
@@ -134,11 +133,11 @@ static void unpack_from(hier_call *call, int node, intra_slice piece) {
 }
 
 static void unpack_piece(hier_call *call, size_t index) {
+    const hier_layout *layout = call->comm->layout;
     size_t row = (size_t)hier_threads(call) * call->arguments->bytes;
-    for (int node = 0; node < call->comm->layout->nodes; node++)
+    for (int node = 0; node < layout->nodes; node++)
         if (node != call->comm->node)
-            unpack_from(call, node,
-                        hier_block_piece(call, (size_t)hier_layout_threads(call->comm->layout, node) * row, index));
+            unpack_from(call, node, hier_block_piece(call, (size_t)hier_layout_threads(layout, node) * row, index));
 }
 
 /* What the others read from; in place, from a copy. Without memory for that nobody gets anything. */

@@ -14,10 +14,13 @@ int hier_world_host(const hier_world *world, int process) {
 
 void hier_world_survey(const hier_world *world, hier_layout *layout) {
     int first = hier_world_host(world, hier_layout_process(layout, 0));
-    hier_layout_count(layout);
+    layout->threads = 0;
     layout->one_host = true;
-    for (int node = 1; node < layout->nodes && layout->one_host; node++)
-        layout->one_host = hier_world_host(world, hier_layout_process(layout, node)) == first;
+    for (int node = 0; node < layout->nodes; node++) {
+        int threads = hier_layout_threads(layout, node);
+        layout->threads = threads > layout->threads ? threads : layout->threads;
+        layout->one_host &= hier_world_host(world, hier_layout_process(layout, node)) == first;
+    }
 }
 
 static int look_up_card(const hier_world *world, int process, hier_card *card) {
@@ -35,7 +38,8 @@ static int look_up_card(const hier_world *world, int process, hier_card *card) {
 
 /* Are there more processes of this host on this process's cores than cores? One thread a process is assumed. */
 static int oversubscribed(hier_world *world, bool *result) {
-    int on_host = 0, on_cores = 0, before = 0, rank = world->process_comm->rank;
+    int rank = world->process_comm->rank;
+    hier_load load = {0};
     for (int process = 0; world->bootstrap && process < world->bootstrap->size; process++) {
         if (hier_world_host(world, process) != hier_world_host(world, rank))
             continue;
@@ -43,14 +47,9 @@ static int oversubscribed(hier_world *world, bool *result) {
         int code = look_up_card(world, process, &card);
         if (code)
             return code;
-        bool shares = card.cores_hash == world->card.cores_hash;
-        on_host++;
-        on_cores += shares;
-        before += shares && process < rank;
+        hier_load_add(&load, 1, card.cores_hash == world->card.cores_hash, process < rank);
     }
-    if (on_cores > world->card.cores)
-        world->crowd = (core_crowd){before, on_cores};
-    *result = on_host > world->card.host_cores || on_cores > world->card.cores;
+    *result = hier_is_overloaded(&load, world->card.host_cores, world->card.cores, &world->crowd);
     return WEFT_SUCCESS;
 }
 

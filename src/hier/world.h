@@ -93,7 +93,26 @@ void hier_world_destroy(hier_world *world);
 /** A number that is equal for the processes of one host. */
 int hier_world_host(const hier_world *world, int process);
 
-/** What a layout tells the selector, when the rest of it stands: its threads and `one_host`. */
+/** Threads that a host, and this process's cores, have to carry: zeroed, and then each process of the host is added. */
+typedef struct hier_load {
+    int64_t on_host;
+    core_crowd on_cores;
+} hier_load;
+
+static inline void hier_load_add(hier_load *load, int64_t threads, bool shares_cores, bool before) {
+    load->on_host += threads;
+    load->on_cores.all += shares_cores ? threads : 0;
+    load->on_cores.before += shares_cores && before ? threads : 0;
+}
+
+/** Does a core have to carry several? *crowd: who shares them, if the process's own do. */
+static inline bool hier_is_overloaded(const hier_load *load, int host_cores, int cores, core_crowd *crowd) {
+    bool crowded = load->on_cores.all > cores;
+    *crowd = crowded ? load->on_cores : (core_crowd){0, 0};
+    return crowded || load->on_host > host_cores;
+}
+
+/** Sets what a layout tells the selector, `threads` and `one_host`, when the rest stands; the same in every process. */
 void hier_world_survey(const hier_world *world, hier_layout *layout);
 
 /** Is it the thread that called weft_init? */

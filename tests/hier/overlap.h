@@ -25,6 +25,34 @@ inline bool comes(const std::atomic<bool> &flag) {
     return comes([&] { return flag.load(); });
 }
 
+// For operations of the user's that are the larger of two words, words being their own index: who calls it, which nodes have combined
+// what came from another process, and on which a thread was held up until then.
+inline thread_local int node = -1, thread = -1;
+inline std::atomic<bool> between_processes[2], held[2];
+
+// On the thread that will call it.
+inline void call_as(const weft_comm *comm) {
+    node = weft_node(comm);
+    thread = weft_thread(comm);
+}
+
+inline void forget_calls() {
+    for (int i = 0; i < 2; i++)
+        between_processes[i] = held[i] = false;
+}
+
+// Once a node.
+inline void hold_until_on_the_wire() {
+    if (!held[node].exchange(true)) {
+        EXPECT_TRUE(comes(between_processes[node])) << "the network waits for this thread";
+    }
+}
+
+inline void keep_larger(const uint64_t *left, uint64_t *right, size_t elements) {
+    for (size_t i = 0; i < elements; i++)
+        right[i] = left[i] > right[i] ? left[i] : right[i];
+}
+
 // The counter of the pieces of a rank's next collective, and what it begins with.
 class PieceCounter {
   public:

@@ -218,21 +218,15 @@ namespace {
 constexpr size_t piece = 1024; // words of two threads, 4 KiB each: one strand of "8K"
 constexpr size_t pieces = 4, long_count = pieces * piece;
 
-// Who calls the operation, and what the nodes have seen. Words are their own index, and the larger of two equal ones is that.
-thread_local int node = -1, thread = -1;
-std::atomic<bool> between_processes[2], held[2];
-
 void largest(const void *in, void *inout, size_t elements, const weft_datatype *) {
     const uint64_t *left = static_cast<const uint64_t *>(in);
     uint64_t *right = static_cast<uint64_t *>(inout);
     // The leader combines the second half of a piece of two threads only when it has come from another process.
     if (thread == 0 && left[0] < piece && left[elements - 1] >= piece / 2)
         between_processes[node] = true;
-    if (thread == 1 && left[0] >= (pieces - 1) * piece && !held[node].exchange(true)) {
-        EXPECT_TRUE(comes(between_processes[node])) << "the network waits for the last piece";
-    }
-    for (size_t i = 0; i < elements; i++)
-        right[i] = left[i] > right[i] ? left[i] : right[i];
+    if (thread == 1 && left[0] >= (pieces - 1) * piece)
+        hold_until_on_the_wire();
+    keep_larger(left, right, elements);
 }
 
 } // namespace
@@ -242,11 +236,9 @@ TEST(Overlap, FirstPieceIsOnTheWireWhileTheLastIsReduced) {
     threads::Watchdog watchdog(100);
     Operation op(largest, true);
     for (const char *algorithm : {"allreduce=nbBDE:8K/slices", "allreduce=nbBDE:3000/slices"}) {
-        for (int i = 0; i < 2; i++)
-            between_processes[i] = held[i] = false;
+        forget_calls();
         SimWorlds(two_by_two(algorithm)).run([&](weft_comm *comm) {
-            node = weft_node(comm);
-            thread = weft_thread(comm);
+            call_as(comm);
             Words words(long_count), result(long_count);
             std::iota(words.begin(), words.end(), uint64_t(0));
             EXPECT_EQ(weft_allreduce(words.data(), result.data(), long_count, WEFT_UINT64_T, op.get(), comm),
@@ -300,8 +292,7 @@ TEST(Errors, EndACallThatWaitsForAPiece) {
             JobShape shape = two_by_two("allreduce=nbBDE:8K/slices");
             shape.level = level;
             SimWorlds(shape).run([&](weft_comm *comm) {
-                node = weft_node(comm);
-                thread = weft_thread(comm);
+                call_as(comm);
                 Words words(long_count + size_t(node)), result(long_count + 1);
                 weft_request *request = nullptr;
                 int code =

@@ -430,23 +430,16 @@ namespace {
 constexpr size_t piece = 1024,
                  few_pieces = 4; // words of a node's block, half a piece for each of two threads: one strand of "8K"
 
-// Who calls the operation, and what the nodes have seen. Words are their own index, and the larger of two equal ones is that.
-thread_local size_t node, thread;
-std::atomic<bool> between_processes[2], held[2];
-
 void largest(const void *in, void *inout, size_t elements, const weft_datatype *) {
     const uint64_t *left = static_cast<const uint64_t *>(in);
     uint64_t *right = static_cast<uint64_t *>(inout);
-    size_t own = node * few_pieces * piece, last = left[elements - 1];
+    size_t own = size_t(node) * few_pieces * piece, last = left[elements - 1];
     // The leader combines the second half of a piece of two threads only when it has come from another process.
     if (thread == 0 && last >= own + piece / 2 && last < own + piece)
         between_processes[node] = true;
-    if (thread == 1 && last >= own + (few_pieces - 1) * piece && last < own + few_pieces * piece &&
-        !held[node].exchange(true)) {
-        EXPECT_TRUE(comes(between_processes[node])) << "the network waits for the last piece";
-    }
-    for (size_t i = 0; i < elements; i++)
-        right[i] = left[i] > right[i] ? left[i] : right[i];
+    if (thread == 1 && last >= own + (few_pieces - 1) * piece && last < own + few_pieces * piece)
+        hold_until_on_the_wire();
+    keep_larger(left, right, elements);
 }
 
 } // namespace
@@ -457,12 +450,10 @@ TEST(OverlapOfBlocks, FirstPieceIsOnTheWireWhileTheLastIsReduced) {
     weft_op *op = nullptr;
     ASSERT_EQ(weft_op_create(largest, true, &op), WEFT_SUCCESS);
     for (const char *name : {"nbBKT:8K", "nbBDE:8K", "bBKT:3000"}) {
-        for (int i = 0; i < 2; i++)
-            between_processes[i] = held[i] = false;
+        forget_calls();
         std::string algorithm = std::string("reduce_scatter_block=") + name + "/slices";
         SimWorlds(two_by_two(algorithm.c_str())).run([&](weft_comm *comm) {
-            node = size_t(weft_node(comm));
-            thread = size_t(weft_thread(comm));
+            call_as(comm);
             const size_t own = few_pieces * piece / 2;
             Words words(4 * own), result(own);
             std::iota(words.begin(), words.end(), uint64_t(0));
@@ -491,8 +482,7 @@ void largest_where_one_is_late(const void *in, void *inout, size_t elements, con
         EXPECT_TRUE(comes(between_processes[1]));
         std::this_thread::sleep_for(std::chrono::milliseconds(20)); // in which rank 2 could do what it must not
     }
-    for (size_t i = 0; i < elements; i++)
-        right[i] = left[i] > right[i] ? left[i] : right[i];
+    keep_larger(left, right, elements);
 }
 
 } // namespace
@@ -501,10 +491,9 @@ TEST(OverlapOfBlocks, PiecesInPlaceGoWhereNobodyReadsAnyMore) {
     threads::Watchdog watchdog(100);
     weft_op *op = nullptr;
     ASSERT_EQ(weft_op_create(largest_where_one_is_late, true, &op), WEFT_SUCCESS);
-    between_processes[1] = held[1] = false;
+    forget_calls();
     SimWorlds(two_by_two("reduce_scatter=nbBKT:8K/slices")).run([&](weft_comm *comm) {
-        node = size_t(weft_node(comm));
-        thread = size_t(weft_thread(comm));
+        call_as(comm);
         const size_t counts[] = {unit / 2, unit / 2, 3 * unit / 2, 3 * unit / 2}, begins[] = {0, 1, 2, 5};
         size_t self = size_t(weft_rank(comm));
         Words words(4 * unit), expected(counts[self]);
