@@ -76,7 +76,7 @@ WEFT_API int weft_type_true_extent(const weft_datatype *type, ptrdiff_t *true_lo
 
 /**
  * Packs `count` elements of a committed type behind *position bytes of `packed` (room for `packed_bytes` in all) and moves
- * *position on. Errors: WEFT_ERR_ARG, WEFT_ERR_TRUNCATE (no room; nothing was packed).
+ * *position on. With a type that holds addresses `buffer` is NULL. Errors: WEFT_ERR_ARG, WEFT_ERR_TRUNCATE (no room; nothing was packed).
  */
 WEFT_API int weft_pack(const void *buffer, size_t count, const weft_datatype *type, void *packed, size_t packed_bytes,
                        size_t *position);

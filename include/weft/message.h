@@ -21,9 +21,9 @@
  * Threads: those of the communicator: a thread communicator's handle belongs to one thread, requests and messages made with
  * it too. A process communicator's calls are made by any thread, one at a time; under WEFT_THREAD_FUNNELED by the one that called
  * weft_init.
- * Errors of all: WEFT_ERR_ARG (null or freed communicator, buffer NULL with elements, a type that is none, was freed or not
- * committed, a tag out of range, elements that memory cannot hold, a null pointer where a result is expected), WEFT_ERR_RANK
- * (dest or source out of range), WEFT_ERR_THREAD (handle of another thread), WEFT_ERR_NOMEM, WEFT_ERR_TRANSPORT,
+ * Errors of all: WEFT_ERR_ARG (null or freed communicator, buffer NULL with elements whose type does not hold
+ * addresses, a type that is none, was freed or not committed, a tag out of range, elements that memory cannot hold, a null
+ * pointer where a result is expected), WEFT_ERR_RANK (dest or source out of range), WEFT_ERR_THREAD (handle of another thread), WEFT_ERR_NOMEM, WEFT_ERR_TRANSPORT,
  * WEFT_ERR_PROC_FAILED. After an error of the arguments nothing was sent and nothing is posted.
  */
 #ifndef WEFT_MESSAGE_H

@@ -82,6 +82,11 @@ static inline bool core_datatype_committed(const weft_datatype *type) {
     return __atomic_load_n(&type->committed, __ATOMIC_RELAXED);
 }
 
+/** Of a valid type: do its displacements lead from address 0 to real memory, so that its buffer is NULL? (MPI 4.1, section 5.1.12) */
+static inline bool core_datatype_has_addresses(const weft_datatype *type) {
+    return !type->contiguous && type->true_lower_bound >= 4096; /* nothing is on the first page */
+}
+
 /**
  * Keeps a valid type until core_datatype_release(), even if its owner frees it. Predefined types are not counted. Any
  * thread.

@@ -23,9 +23,9 @@ int core_packing_check(const core_packing *p) {
     code = core_packing_bytes(p->call, p->count, p->type->size_bytes, &bytes);
     if (code)
         return code;
-    if (bytes > 0 && (!p->buffer || !p->packed))
+    if (bytes > 0 && ((!p->buffer && !core_datatype_has_addresses(p->type)) || !p->packed))
         return core_error(WEFT_ERR_ARG, "%s: %s is NULL, but there are %zu bytes", p->call,
-                          p->buffer ? "packed" : "buffer", bytes);
+                          p->packed ? "buffer" : "packed", bytes);
     if (*p->position > p->packed_bytes)
         return core_error(WEFT_ERR_ARG, "%s: *position is %zu; it must be 0 … %zu (packed_bytes)", p->call,
                           *p->position, p->packed_bytes);

@@ -53,9 +53,9 @@ int hier_check_bytes(const weft_comm *comm, const char *call, size_t count, cons
     return WEFT_SUCCESS;
 }
 
-int hier_check_buffer(const weft_comm *comm, const char *call, const void *buffer, size_t bytes, bool strided,
+int hier_check_buffer(const weft_comm *comm, const char *call, const void *buffer, size_t bytes, bool absolute,
                       const char *name) {
-    if (bytes && ((!buffer && !strided) || buffer == WEFT_IN_PLACE))
+    if (bytes && ((!buffer && !absolute) || buffer == WEFT_IN_PLACE))
         return core_error(WEFT_ERR_ARG, "rank %d: %s: %s is %s, expected a buffer of %zu bytes", comm->rank, call, name,
                           buffer ? "WEFT_IN_PLACE" : "NULL", bytes);
     return WEFT_SUCCESS;
@@ -75,11 +75,13 @@ static int check_reduction(const weft_comm *comm, hier_arguments *arguments, boo
                           arguments->op->name, type->name);
     code = hier_check_bytes(comm, arguments->call, arguments->recv_count, type, 1, &arguments->bytes);
     if (!code && here)
-        code = hier_check_buffer(comm, arguments->call, arguments->recv, arguments->bytes, !type->contiguous, "recv");
+        code = hier_check_buffer(comm, arguments->call, arguments->recv, arguments->bytes,
+                                 core_datatype_has_addresses(type), "recv");
     if (!code && here && arguments->send == WEFT_IN_PLACE)
         arguments->send = arguments->recv;
     if (!code)
-        code = hier_check_buffer(comm, arguments->call, arguments->send, arguments->bytes, !type->contiguous, "send");
+        code = hier_check_buffer(comm, arguments->call, arguments->send, arguments->bytes,
+                                 core_datatype_has_addresses(type), "send");
     return code;
 }
 
@@ -90,7 +92,7 @@ static int check_bcast(const weft_comm *comm, hier_arguments *arguments) {
             hier_check_bytes(comm, arguments->call, arguments->recv_count, arguments->recv_type, 1, &arguments->bytes);
     if (!code)
         code = hier_check_buffer(comm, arguments->call, arguments->recv, arguments->bytes,
-                                 !arguments->recv_type->contiguous, "buffer");
+                                 core_datatype_has_addresses(arguments->recv_type), "buffer");
     return code;
 }
 
@@ -101,7 +103,8 @@ static int check_side(const weft_comm *comm, hier_arguments *a, const void *buff
     if (!code)
         code = hier_check_bytes(comm, a->call, count, type, ranks, bytes);
     if (!code)
-        code = hier_check_buffer(comm, a->call, buffer, *bytes, !type->contiguous, send ? "send" : "recv");
+        code =
+            hier_check_buffer(comm, a->call, buffer, *bytes, core_datatype_has_addresses(type), send ? "send" : "recv");
     return code;
 }
 
@@ -173,7 +176,7 @@ static int check_counts(const weft_comm *comm, hier_arguments *a, bool send, siz
     const size_t *counts = send ? a->send_counts : a->recv_counts;
     const ptrdiff_t *displs = send ? a->send_displs : a->recv_displs;
     const weft_datatype *const *types = send ? a->send_types : a->recv_types;
-    bool many = a->collective == INTER_ALLTOALLW, strided = false;
+    bool many = a->collective == INTER_ALLTOALLW, absolute = false;
     if (!counts || !displs || (many && !types))
         return core_error(WEFT_ERR_ARG, "rank %d: %s: %s_%s is NULL, expected %d entries", comm->rank, call, side,
                           !counts   ? "counts"
@@ -194,11 +197,11 @@ static int check_counts(const weft_comm *comm, hier_arguments *a, bool send, siz
         if (__builtin_add_overflow(*total_bytes, bytes, total_bytes) || *total_bytes > PTRDIFF_MAX)
             return core_error(WEFT_ERR_ARG, "rank %d: %s: the blocks of the %s_counts are more than memory can hold",
                               comm->rank, call, side);
-        strided |= !type->contiguous;
+        absolute |= core_datatype_has_addresses(type);
         if (rank == comm->rank)
             *own_bytes = bytes;
     }
-    return hier_check_buffer(comm, call, send ? a->send : a->recv, *total_bytes, strided, side);
+    return hier_check_buffer(comm, call, send ? a->send : a->recv, *total_bytes, absolute, side);
 }
 
 static int check_alltoallv(const weft_comm *comm, hier_arguments *a) {
@@ -261,8 +264,8 @@ static int check_reduce_scatter(const weft_comm *comm, hier_arguments *a) {
     a->recv_count = total;
     int code = check_reduction(comm, a, in_place);
     if (!code && !in_place)
-        code = hier_check_buffer(comm, a->call, a->recv, own * a->recv_type->size_bytes, !a->recv_type->contiguous,
-                                 "recv");
+        code = hier_check_buffer(comm, a->call, a->recv, own * a->recv_type->size_bytes,
+                                 core_datatype_has_addresses(a->recv_type), "recv");
     if (equal)
         a->recv_count = own;
     return code;

@@ -91,10 +91,10 @@ int hier_check_type(const weft_comm *comm, const char *call, const weft_datatype
 int hier_check_bytes(const weft_comm *comm, const char *call, size_t count, const weft_datatype *type, int ranks,
                      size_t *bytes);
 /**
- * A buffer that is read or written: real memory when there is something in it. Derived types may hold addresses, with a
- * buffer of NULL (`strided`).
+ * A buffer that is read or written: real memory when there is something in it, unless its type, or one of them, has addresses
+ * (`absolute`).
  */
-int hier_check_buffer(const weft_comm *comm, const char *call, const void *buffer, size_t bytes, bool strided,
+int hier_check_buffer(const weft_comm *comm, const char *call, const void *buffer, size_t bytes, bool absolute,
                       const char *name);
 
 /** Checks the rest, resolves in place, and fills in bytes; before anything is sent. The communicator has been checked. */

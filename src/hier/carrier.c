@@ -49,9 +49,16 @@ static intra_parcel *pack_up(const inter_arrival *arrival) {
     return parcel;
 }
 
+/* Receives may wait in vain from now on: who looks at what is news is told. Release: pairs with hier_message_vain and completions(). */
+static void fail(hier_channel *channel, int error) {
+    hier_carrier *carrier = &channel->world->carrier;
+    atomic_store_explicit(&carrier->broken, error, memory_order_release);
+    atomic_fetch_add_explicit(&carrier->failures, 1, memory_order_release);
+}
+
 /* A message finds no memory: who may wait for it is told. */
 static void lose(hier_channel *channel) {
-    atomic_store_explicit(&channel->world->carrier.broken, WEFT_ERR_NOMEM, memory_order_relaxed);
+    fail(channel, WEFT_ERR_NOMEM);
 }
 
 /* Keeps a message in the list that ends at `link`. */
@@ -223,8 +230,7 @@ static void note_failures(hier_channel *channel) {
     for (int peer = 0; transport->failed && peer < transport->size; peer++)
         if (transport->failed[peer])
             atomic_store_explicit(&carrier->failed[peer / channel->each], true, memory_order_relaxed);
-    /* Release: pairs with hier_message_vain. */
-    atomic_store_explicit(&carrier->broken, WEFT_ERR_PROC_FAILED, memory_order_release);
+    fail(channel, WEFT_ERR_PROC_FAILED);
 }
 
 bool hier_channel_progress(hier_channel *channel) {

@@ -95,7 +95,8 @@ typedef struct hier_carrier {
     _Atomic bool wanted;  /* a thread that may not drive the network has messages: who may is to listen */
     _Atomic int broken;   /* receives may wait in vain: WEFT_ERR_NOMEM, a message was lost; WEFT_ERR_PROC_FAILED … */
     _Atomic bool *failed; /* … these died; by process, set before `broken` */
-    core_inbox outbox;    /* letters of the main channel; anybody puts in, who holds the funnel takes out */
+    _Atomic unsigned failures; /* so often was anything of that said */
+    core_inbox outbox;         /* letters of the main channel; anybody puts in, who holds the funnel takes out */
 } hier_carrier;
 
 /** Acquire: pairs with hier_channel_leave, publishes all that the channel has. Never waits. */

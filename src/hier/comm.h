@@ -55,7 +55,7 @@ struct weft_team {
     core_pooled pooled; /* HIER_TEAM_MAGIC */
     hier_world *world;
     uint32_t context;
-    struct hier_ledger *ledger; /* the world's once it is opened; NULL: of one process */
+    struct hier_ledger *ledger; /* the world's once it is opened */
     core_crowd crowd;           /* of its threads and those of other processes */
     bool by_lines; /* in every process: nobody sleeps while it waits for the network, or lines wake who does */
     int node;
@@ -99,10 +99,11 @@ struct weft_comm {
     hier_world *world;
     const hier_layout *layout;
     int rank, size, node, thread;
-    pthread_t owner;            /* of a thread communicator's handle: the thread that entered */
-    weft_team *team;            /* NULL: a process communicator */
-    struct hier_ledger *ledger; /* the team's, or its own; the world's once it is opened; NULL: of one process */
-    intra_member *member;       /* of a thread communicator, as are the next */
+    pthread_t owner; /* of a thread communicator's handle: the thread that entered */
+    weft_team *team; /* NULL: a process communicator */
+    struct hier_ledger
+        *ledger;          /* the team's, or its own; the world's once it is opened; NULL: its process is alone in it */
+    intra_member *member; /* of a thread communicator, as are the next */
     hier_agent *agent;
     hier_observer *observer; /* the agent's; NULL: the world's for process communicators */
     weft_comm *next_of_agent;

@@ -156,6 +156,7 @@ static inline void take(completing *list, size_t i, size_t at) {
         return;
     }
     if (request->kind == HIER_SENT) {
+        request->comm->requests--;
         set_status(status, WEFT_SUCCESS);
         list->requests[i] = WEFT_REQUEST_NULL;
         return;
@@ -171,8 +172,8 @@ static inline void take(completing *list, size_t i, size_t at) {
 
 /* What was completed so far of all that the wait looks after, and what is broken. */
 static uint64_t completions(const hier_wait *wait) {
-    /* Acquire: pairs with note_failures. A failure ends receives without completing one. */
-    uint64_t sum = (unsigned)atomic_load_explicit(&wait->world->carrier.broken, memory_order_acquire);
+    /* Acquire: pairs with fail in carrier.c. A failure ends receives without completing one. */
+    uint64_t sum = atomic_load_explicit(&wait->world->carrier.failures, memory_order_acquire);
     sum += wait->funnel ? wait->world->completions : 0;
     for (const weft_comm *comm = wait->funnel ? wait->world->process_comm : NULL; comm; comm = comm->next_of_world)
         sum += comm->mailbox->completions;

@@ -91,7 +91,7 @@ static int build_team(making *of) {
     team->by_lines = of->parent->team->by_lines;
     atomic_store_explicit(&team->handles, hier_layout_threads(&team->layout, team->node), memory_order_relaxed);
     int code = hier_team_make_threads(team, of->parent->team->intra->waiting);
-    if (team->ledger) {
+    if (!code && team->ledger->between) {
         team->ledger->context = of->context;
         team->ledger->generation = of->generation;
     }
@@ -109,7 +109,7 @@ static int build_own(making *of) {
     own->layout.places = own->layout.ranks = NULL; /* one rank a node: they are in order */
     own->mailbox.by_lock = true;
     if (of->context != HIER_NO_CONTEXT) {
-        of->ledger = hier_ledger_make(of->context, of->generation, of->plan.rank);
+        of->ledger = hier_ledger_make(of->context, of->generation, of->plan.rank, true);
         if (!of->ledger)
             return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for its calls", of->parent->rank, of->call);
     }

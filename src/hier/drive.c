@@ -150,7 +150,6 @@ static bool drive(const hier_wait *wait, bool once, bool *moved) {
     hier_world *world = wait->world;
     bool done = wait->funnel && wait->look(wait->argument);
     int rounds = hier_looks_in_funnel(wait->waiting);
-    atomic_store_explicit(&world->channel.driver, wait->agent ? &wait->agent->bell : NULL, memory_order_relaxed);
     for (int round = 0; round < rounds && !done; round++) {
         if (hier_progress(world) || (wait->agent && hier_agent_progress(wait->agent))) {
             *moved = true;
@@ -159,7 +158,6 @@ static bool drive(const hier_wait *wait, bool once, bool *moved) {
             break;
         }
     }
-    atomic_store_explicit(&world->channel.driver, NULL, memory_order_relaxed);
     return done && wait->funnel;
 }
 
@@ -212,7 +210,11 @@ static bool look_once(const hier_wait *wait, bool once, bool *moved) {
     bool seldom = wait->own && wait->agent;
     bool drives = may_drive(wait) && (!seldom || wait->agent->looks++ % MAIN_EVERY == 0);
     if ((drives || wait->funnel) && hier_funnel_try(wait->world)) {
+        hier_channel *channel =
+            &wait->world->channel; /* what is looked at is this thread's, and it holds the lock already */
+        atomic_store_explicit(&channel->driver, wait->agent ? &wait->agent->bell : NULL, memory_order_relaxed);
         bool done = drives ? drive(wait, once, moved) : (hier_progress(wait->world), wait->look(wait->argument));
+        atomic_store_explicit(&channel->driver, NULL, memory_order_relaxed);
         hier_funnel_leave(wait->world);
         if (done)
             return true;

@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-hier_ledger *hier_ledger_make(uint32_t context, uint32_t generation, int rank) {
-    hier_ledger *ledger = calloc(1, sizeof(*ledger));
+hier_ledger *hier_ledger_make(uint32_t context, uint32_t generation, int rank, bool between) {
+    hier_ledger *ledger = calloc(1, sizeof(*ledger) + (between ? 2 * sizeof(ledger->entries[0]) : 0));
     if (ledger) {
+        ledger->between = between;
         ledger->context = context;
         ledger->generation = generation;
         ledger->rank = rank;
@@ -98,26 +99,19 @@ static void describe(const hier_told_call *told, char *text, size_t room) {
              told->element);
 }
 
-static void write_verdict(hier_ledger *ledger, const hier_note *verdict) {
+static void write_verdict(const hier_note *verdict, char *text) {
     const hier_told_call *one = &verdict->calls[0], *other = &verdict->calls[1];
     char first[128], second[128];
     describe(one, first, sizeof(first));
     describe(other, second, sizeof(second));
     switch ((enum hier_note_kind)verdict->kind) {
     case HIER_NOTE_LEFT:
-        snprintf(ledger->verdict, sizeof(ledger->verdict),
-                 "rank %d called %s, but rank %d has left the communicator without that call", one->rank, first,
-                 other->rank);
-        return;
-    case HIER_NOTE_THREADS:
-        snprintf(ledger->verdict, sizeof(ledger->verdict),
-                 "rank %d called %s, but rank %d of the same process is in another collective or one with another "
-                 "root, operation, type or size",
+        snprintf(text, HIER_VERDICT_BYTES, "rank %d called %s, but rank %d has left the communicator without that call",
                  one->rank, first, other->rank);
         return;
     default:
-        snprintf(ledger->verdict, sizeof(ledger->verdict), "rank %d called %s, %s rank %d called %s%s", one->rank,
-                 first, verdict->kind == HIER_NOTE_EARLIER ? "and" : "but", other->rank, second,
+        snprintf(text, HIER_VERDICT_BYTES, "rank %d called %s, %s rank %d called %s%s", one->rank, first,
+                 verdict->kind == HIER_NOTE_EARLIER ? "and" : "but", other->rank, second,
                  verdict->kind == HIER_NOTE_EARLIER ? ", after collectives that were not the same" : "");
     }
 }
@@ -129,7 +123,7 @@ static void tell_all(hier_world *world, uint32_t context, const hier_note *verdi
 }
 
 void hier_ledger_break(hier_world *world, hier_ledger *ledger, const hier_note *verdict, bool tell) {
-    write_verdict(ledger, verdict);
+    write_verdict(verdict, ledger->verdict);
     /* Release: pairs with hier_ledger_is_broken. */
     atomic_store_explicit(&ledger->broken, true, memory_order_release);
     if (tell)
@@ -144,25 +138,45 @@ int hier_ledger_error(const weft_comm *comm, const char *call) {
                       comm->ledger->verdict);
 }
 
-void hier_ledger_trip(weft_comm *comm, const hier_arguments *arguments, int other) {
-    hier_ledger *ledger = comm->ledger;
+static hier_note verdict_of(const hier_entry *own, const hier_entry *other) {
+    hier_note verdict = {.kind = HIER_NOTE_DIFFERENT, .count = 2};
+    if (!other->call)
+        verdict.kind = HIER_NOTE_LEFT;
+    else if (own->signature == other->signature)
+        verdict.kind = HIER_NOTE_EARLIER;
+    hier_tell_call(own, &verdict.calls[0]);
+    hier_tell_call(other, &verdict.calls[1]);
+    return verdict;
+}
+
+void hier_ledger_compare(const hier_entry *own, const hier_entry *other, char *text) {
+    hier_note verdict = verdict_of(own, other);
+    write_verdict(&verdict, text);
+}
+
+void hier_ledger_trip(hier_world *world, hier_ledger *ledger, const hier_entry *own, const hier_entry *other) {
     int none = HIER_TRIP_NONE;
-    /* Relaxed: only the winner writes, and the release below publishes it. */
+    /* Relaxed: only the winner writes, and the releases below publish it. */
     if (hier_ledger_is_broken(ledger) ||
         !atomic_compare_exchange_strong_explicit(&ledger->tripped, &none, HIER_TRIP_WRITING, memory_order_relaxed,
                                                  memory_order_relaxed))
         return;
-    ledger->trip = hier_entry_of(comm, arguments);
-    ledger->trip_other = hier_rank_at(comm, other);
+    ledger->trip[0] = *own;
+    ledger->trip[1] = *other;
+    if (!ledger->between) {
+        hier_ledger_compare(own, other, ledger->verdict);
+        /* Release: pairs with hier_ledger_is_broken. */
+        atomic_store_explicit(&ledger->broken, true, memory_order_release);
+        return;
+    }
     /* Release: pairs with hier_ledger_tell_trips, as does the next. */
     atomic_store_explicit(&ledger->tripped, HIER_TRIP_DONE, memory_order_release);
-    atomic_fetch_add_explicit(&comm->world->ledgers->trips, 1, memory_order_release);
+    atomic_fetch_add_explicit(&world->ledgers->trips, 1, memory_order_release);
 }
 
-static void tell_trip(hier_world *world, hier_ledger *ledger) {
-    hier_note verdict = {.generation = ledger->generation, .kind = HIER_NOTE_THREADS, .count = 2};
-    hier_tell_call(&ledger->trip, &verdict.calls[0]);
-    verdict.calls[1].rank = ledger->trip_other;
+static void break_on_trip(hier_world *world, hier_ledger *ledger) {
+    hier_note verdict = verdict_of(&ledger->trip[0], &ledger->trip[1]);
+    verdict.generation = ledger->generation;
     hier_ledger_break(world, ledger, &verdict, true);
 }
 
@@ -174,7 +188,7 @@ void hier_ledger_tell_trips(hier_world *world) {
         hier_ledger *ledger = world->ledgers->at[context];
         if (ledger && !hier_ledger_is_broken(ledger) &&
             atomic_load_explicit(&ledger->tripped, memory_order_acquire) == HIER_TRIP_DONE)
-            tell_trip(world, ledger);
+            break_on_trip(world, ledger);
     }
 }
 

@@ -16,6 +16,9 @@
  * Every communicator of several processes has one. Groups without a process in common may have one context, and a context is used
  * again: so all that is said names the *generation*, a hash of how the communicator came to be, and is meant for its members alone.
  *
+ * A communicator of one process has a ledger too, without any calls: its threads compare notes in their meetings, and the first two
+ * that differ break it for all.
+ *
  * Under the funnel, all but hier_ledger_is_broken, hier_ledger_error and hier_ledger_trip.
  */
 #ifndef HIER_LEDGER_H
@@ -35,6 +38,9 @@ typedef struct hier_entry {
     bool persistent;
 } hier_entry;
 
+/** Room for "rank 0 called …, but rank 1 called …". */
+#define HIER_VERDICT_BYTES 360
+
 /** How a thread tells whoever holds the funnel that it is in another call than a thread of its process. */
 enum { HIER_TRIP_NONE, HIER_TRIP_WRITING, HIER_TRIP_DONE };
 
@@ -42,16 +48,17 @@ typedef struct hier_ledger {
     uint32_t context;
     uint32_t generation; /* tells communicators of one context apart; equal in all processes */
     int rank;            /* one of this process */
+    bool between;        /* processes; else threads of one, and it is never opened */
     bool opened;
     uint64_t chains[2]; /* of a process communicator: up to the last call, up to the last persistent one */
-    hier_entry entries[2][HIER_LEDGER_ENTRIES]; /* the last calls, by sequence; persistent ones apart */
-    bool closed;                                /* this process makes no more calls on it … */
-    bool returned;                              /* … and its context may be used for another */
-    _Atomic bool broken; /* set once, under the funnel, when `verdict` is there; looked at by anybody */
-    char verdict[360];   /* "rank 0 called …, but rank 1 called …" */
-    _Atomic int tripped; /* HIER_TRIP_…; by the first thread that does, which also writes the next */
-    hier_entry trip;
-    int trip_other; /* the rank that is in another call */
+    bool closed;        /* this process makes no more calls on it … */
+    bool returned;      /* … and its context may be used for another */
+    _Atomic bool
+        broken; /* set once, between processes under the funnel, when `verdict` is there; looked at by anybody */
+    char verdict[HIER_VERDICT_BYTES]; /* "rank 0 called …, but rank 1 called …" */
+    _Atomic int tripped;              /* HIER_TRIP_…; by the first thread that does, which also writes the next */
+    hier_entry trip[2];               /* its call, and the other's, or none */
+    hier_entry entries[][HIER_LEDGER_ENTRIES]; /* the last calls, by sequence; persistent ones apart */
 } hier_ledger;
 
 /** What is on its way, and what waits for an answer. */
@@ -73,8 +80,8 @@ static inline uint64_t hier_chain(uint64_t before, uint64_t signature) {
     return chain ^ chain >> 29;
 }
 
-/** NULL without memory. The caller's, with free(), until it is opened. */
-hier_ledger *hier_ledger_make(uint32_t context, uint32_t generation, int rank);
+/** Between processes, or (false) of one process's threads. NULL without memory. The caller's, with free(), until it is opened. */
+hier_ledger *hier_ledger_make(uint32_t context, uint32_t generation, int rank, bool between);
 
 /** The generation of what all ranks of `parent` make of it next, at this point of their calls; `color` tells its groups apart. */
 uint32_t hier_ledger_generation(const weft_comm *parent, int color);
@@ -107,18 +114,31 @@ static inline int hier_rank_of(const weft_comm *comm) {
     return hier_rank_at(comm, (int)comm->layout->offsets[comm->node] + comm->thread);
 }
 
-/** An entry of a call, without its number and chain. */
-static inline hier_entry hier_entry_of(const weft_comm *comm, const hier_arguments *arguments) {
-    bool place = !comm->inner && inter_is(arguments->collective, INTER_ROOTED); /* what the root is here */
+static inline intra_calling hier_calling_of(const hier_arguments *arguments) {
+    intra_calling calling;
+    calling.call = arguments->call;
+    calling.op = arguments->op ? arguments->op->name : NULL;
+    calling.element = arguments->element;
+    calling.bytes = arguments->bytes;
+    calling.signature = arguments->signature;
+    calling.collective = (int)arguments->collective;
+    calling.root = arguments->root;
+    return calling;
+}
+
+/** An entry of a rank's call, without its number and chain. */
+static inline hier_entry hier_entry_of(const weft_comm *comm, int rank, const intra_calling *calling) {
+    bool place =
+        !comm->inner && inter_is((enum inter_collective)calling->collective, INTER_ROOTED); /* what the root is here */
     hier_entry entry;
     entry.sequence = entry.chain = 0;
-    entry.signature = arguments->signature;
-    entry.bytes = arguments->bytes;
-    entry.call = arguments->call;
-    entry.op = arguments->op ? arguments->op->name : NULL;
-    entry.element = arguments->element;
-    entry.rank = hier_rank_of(comm);
-    entry.root = place ? hier_rank_at(comm, arguments->root) : arguments->root;
+    entry.signature = calling->signature;
+    entry.bytes = calling->bytes;
+    entry.call = calling->call;
+    entry.op = calling->op;
+    entry.element = calling->element;
+    entry.rank = rank;
+    entry.root = place ? hier_rank_at(comm, calling->root) : calling->root;
     entry.persistent = false;
     return entry;
 }
@@ -132,7 +152,8 @@ static inline void hier_ledger_note(weft_comm *comm, const hier_arguments *argum
     comm->world->ledgers->recheck |= comm->world->ledgers->open != NULL;
     if (entry->call && entry->sequence > id.sequence)
         return; /* a persistent one, started again: newer ones are remembered */
-    *entry = hier_entry_of(comm, arguments);
+    intra_calling calling = hier_calling_of(arguments);
+    *entry = hier_entry_of(comm, hier_rank_of(comm), &calling);
     entry->sequence = id.sequence;
     entry->chain = id.signature;
     entry->persistent = id.persistent;
@@ -146,8 +167,15 @@ static inline bool hier_ledger_is_broken(const hier_ledger *ledger) {
 /** Writes the sentence of a broken communicator: WEFT_ERR_MISMATCH. */
 int hier_ledger_error(const weft_comm *comm, const char *call) __attribute__((cold));
 
-/** A thread of a team has found that the one at place `other` of its process is in another call. Whoever drives next tells the other processes. */
-void hier_ledger_trip(weft_comm *comm, const hier_arguments *arguments, int other) __attribute__((cold));
+/** What two calls are that should be one: a verdict's sentence, of HIER_VERDICT_BYTES at most. */
+void hier_ledger_compare(const hier_entry *own, const hier_entry *other, char *text) __attribute__((cold));
+
+/**
+ * A thread of a team has found that another one of its process is in another call, or (other->call NULL) has left without the own one.
+ * That breaks the communicator; one of several processes when whoever drives next tells them.
+ */
+void hier_ledger_trip(hier_world *world, hier_ledger *ledger, const hier_entry *own, const hier_entry *other)
+    __attribute__((cold));
 
 /*
  * For whoever drives.

@@ -13,8 +13,7 @@ enum hier_note_kind {
     HIER_NOTE_OVER, /* an answer: the first call has long been over here, and not known any more; the second is the last one */
     HIER_NOTE_DIFFERENT, /* verdicts: two calls that are one to different ranks … */
     HIER_NOTE_EARLIER,   /* … or are the same, but others before them were not … */
-    HIER_NOTE_LEFT,      /* … the second call is none: its rank has left … */
-    HIER_NOTE_THREADS,   /* … or is in another call than a thread of its process, no matter which */
+    HIER_NOTE_LEFT,      /* … or the second call is none: its rank has left */
     HIER_NOTE_KINDS
 };
 

@@ -61,14 +61,16 @@ static int send_letter(hier_channel *channel, hier_letter *letter) {
 static int fetch_letter(hier_channel *channel, hier_letter *letter) {
     intra_receive *receive = letter->receive;
     void *buffer = receive->buffer;
+    size_t room = receive->bytes;
     if (!receive->type->contiguous) {
-        buffer = letter->packed = malloc(receive->bytes ? receive->bytes : 1);
+        room = letter->arrival.bytes < room ? letter->arrival.bytes : room;
+        buffer = letter->packed = malloc(room ? room : 1);
         if (!buffer) {
             channel->transport->am_drop(channel->transport, &letter->arrival); /* its sender does not wait */
             return core_error(WEFT_ERR_NOMEM, "no memory to unpack a message of %zu bytes", receive->got_bytes);
         }
     }
-    return channel->transport->am_fetch(channel->transport, &letter->arrival, buffer, receive->bytes, &letter->request);
+    return channel->transport->am_fetch(channel->transport, &letter->arrival, buffer, room, &letter->request);
 }
 
 /* Of a message that was received though it has no bytes, or of one whose mailbox is no longer there. */

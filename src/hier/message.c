@@ -31,7 +31,8 @@ static int check_data(hier_envelope *envelope) {
     if (!code)
         code = hier_check_bytes(comm, envelope->call, envelope->count, type, 1, &envelope->bytes);
     if (!code)
-        code = hier_check_buffer(comm, envelope->call, envelope->buffer, envelope->bytes, !type->contiguous, "buffer");
+        code = hier_check_buffer(comm, envelope->call, envelope->buffer, envelope->bytes,
+                                 core_datatype_has_addresses(type), "buffer");
     return code;
 }
 
@@ -156,6 +157,7 @@ void hier_message_receive(hier_message *message, const hier_envelope *envelope) 
     }
     hier_mailbox_enter(comm);
     intra_mail_receive(comm->mailbox, &message->receive);
+    message->over = message->receive.done;
     hier_mailbox_leave(comm);
 }
 
@@ -202,6 +204,10 @@ void hier_message_trace(const hier_message *message) {
                                       .failed = hier_message_error(message) != 0});
 }
 
+static bool has_failed(const hier_carrier *carrier, const hier_layout *layout, int node) {
+    return atomic_load_explicit(&carrier->failed[hier_layout_process(layout, node)], memory_order_relaxed);
+}
+
 int hier_message_vain(const weft_comm *comm, int source) {
     const hier_carrier *carrier = &comm->world->carrier;
     /* Acquire: pairs with note_failures. */
@@ -209,12 +215,13 @@ int hier_message_vain(const weft_comm *comm, int source) {
     if (!broken)
         return WEFT_SUCCESS;
     const hier_layout *layout = comm->layout;
-    int node = source == WEFT_ANY_SOURCE ? -1 : hier_layout_node(layout, hier_layout_place(layout, source));
-    if (node == comm->node)
-        return WEFT_SUCCESS;
-    bool lives = broken == WEFT_ERR_PROC_FAILED && node >= 0 &&
-                 !atomic_load_explicit(&carrier->failed[hier_layout_process(layout, node)], memory_order_relaxed);
-    return lives ? WEFT_SUCCESS : broken;
+    bool any = source == WEFT_ANY_SOURCE;
+    int first = any ? 0 : hier_layout_node(layout, hier_layout_place(layout, source));
+    int end = any ? layout->nodes : first + 1;
+    for (int node = first; node < end; node++)
+        if (node != comm->node && (broken != WEFT_ERR_PROC_FAILED || has_failed(carrier, layout, node)))
+            return broken;
+    return WEFT_SUCCESS;
 }
 
 bool hier_message_given_up(hier_message *message) {

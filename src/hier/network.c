@@ -19,20 +19,29 @@ bool hier_not_there(hier_call *call) {
     return call->meeting.mismatch >= 0 && hier_mismatch(call, call->meeting.mismatch);
 }
 
+/* What another thread takes the meeting for; no call when it has left. */
+static hier_entry entry_of_thread(const hier_call *call, int thread) {
+    const weft_comm *comm = call->comm;
+    int rank = hier_rank_at(comm, (int)hier_first_rank(call) + thread);
+    const intra_calling *calling = intra_calling_of(&call->meeting, thread);
+    return calling ? hier_entry_of(comm, rank, calling) : (hier_entry){.rank = rank};
+}
+
 bool hier_mismatch(hier_call *call, int thread) {
-    if (!hier_single_node(call) && hier_ledger_is_broken(call->comm->ledger)) {
-        call->error = hier_ledger_error(call->comm, call->arguments->call);
-        return false;
+    weft_comm *comm = call->comm;
+    intra_calling calling = hier_calling_of(call->arguments);
+    hier_entry own = hier_entry_of(comm, hier_rank_of(comm), &calling), other = entry_of_thread(call, thread);
+    char verdict[HIER_VERDICT_BYTES];
+    own.sequence = call->meeting.sequence;
+    own.persistent = call->ring;
+    hier_ledger_trip(comm->world, comm->ledger, &own, &other);
+    if (hier_ledger_is_broken(comm->ledger)) {
+        call->error = hier_ledger_error(comm, call->arguments->call);
+    } else if (!call->error) { /* another one breaks it just now, or between processes whoever drives will */
+        hier_ledger_compare(&own, &other, verdict);
+        call->error =
+            core_error(WEFT_ERR_MISMATCH, "rank %d: %s: %s", hier_rank_of(comm), call->arguments->call, verdict);
     }
-    if (!hier_single_node(call))
-        hier_ledger_trip(call->comm, call->arguments, (int)hier_first_rank(call) + thread);
-    if (!call->error)
-        call->error = core_error(WEFT_ERR_MISMATCH,
-                                 "rank %d called %s (root %d, %zu bytes), but rank %zu, thread %d of the same process, "
-                                 "is in another collective or one with another root, operation, type or size, was "
-                                 "in one before, or has freed the communicator",
-                                 call->comm->rank, call->arguments->call, call->arguments->root, call->arguments->bytes,
-                                 hier_first_rank(call) + (size_t)thread, thread);
     return false;
 }
 
@@ -205,8 +214,8 @@ void hier_await_slot(hier_call *call) {
     while (!intra_is_free(&call->meeting)) {
         if (rounds <= hot && rounds++ == hot)
             since = core_now_ns();
-        if (!hier_single_node(call) && hier_may_drive(world) && hier_funnel_try(world)) {
-            hier_progress(world); /* collectives before this one may need it */
+        if (world->transport && hier_may_drive(world) && hier_funnel_try(world)) {
+            hier_progress(world); /* collectives before this one may need it, and other processes */
             hier_funnel_leave(world);
         }
         look_around(call, &looks);
@@ -215,11 +224,16 @@ void hier_await_slot(hier_call *call) {
         call->meeting.member->waited_ns += core_now_ns() - since;
 }
 
+/* It was well, and what broke the communicator of a single process was a later call. */
+static bool went_before(const hier_call *call) {
+    const hier_ledger *ledger = call->comm->ledger;
+    return !call->error && !ledger->between && !call->ring && !ledger->trip[0].persistent &&
+           call->meeting.sequence < ledger->trip[0].sequence;
+}
+
 /* The other threads may not come to the next collective, so this one does not either. */
 void hier_end_badly(hier_call *call) {
-    if (hier_single_node(call))
-        return;
-    if (!hier_ledger_is_broken(call->comm->ledger))
+    if (!hier_ledger_is_broken(call->comm->ledger) || went_before(call))
         return;
     call->comm->member->came_through = !call->error;
     call->error = hier_ledger_error(call->comm, call->arguments->call);

@@ -190,7 +190,7 @@ bool hier_settle(hier_call *call) __attribute__((cold));
 /** hier_fail, and waits until it is settled. */
 void hier_await_settled(hier_call *call) __attribute__((cold));
 
-/** hier_end() of a call that went wrong, or on a communicator that is broken between processes: then that is its error. */
+/** hier_end() of a call that went wrong, or on a communicator that is broken: then that is its error. */
 void hier_end_badly(hier_call *call) __attribute__((cold));
 
 /*
@@ -245,13 +245,19 @@ static inline void hier_take(hier_call *call, weft_comm *comm, hier_ring *ring, 
     }
 }
 
+/** Its slot is free: shows the others what it takes the meeting for. */
+static inline void hier_occupy(const hier_call *call) {
+    intra_occupy(&call->meeting);
+    call->meeting.own->calling = hier_calling_of(call->arguments);
+}
+
 /** Ends a call that is over, or failed and settled. */
 static inline void hier_end(hier_call *call) {
     intra_end(&call->meeting);
     for (int i = 0; i < 2; i++)
         if (call->memory[i])
             free(call->memory[i]);
-    if (call->error || (!hier_single_node(call) && hier_ledger_is_broken(call->comm->ledger)))
+    if (call->error || hier_ledger_is_broken(call->comm->ledger))
         hier_end_badly(call);
 }
 

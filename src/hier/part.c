@@ -17,7 +17,7 @@ int hier_thread_run(weft_comm *comm, const hier_arguments *arguments) {
     call.scratch = &comm->member->scratch;
     if (!intra_is_free(&call.meeting))
         hier_await_slot(&call);
-    intra_occupy(&call.meeting);
+    hier_occupy(&call);
     (void)hier_thread_collective(arguments)(&call); /* it waits, so it is over */
     if (call.error)
         hier_await_settled(&call);
@@ -61,7 +61,7 @@ static bool advance(hier_part *part) {
     if (part->state == HIER_QUEUED) {
         if (!intra_is_free(&call->meeting))
             return false;
-        intra_occupy(&call->meeting);
+        hier_occupy(call);
         part->state = HIER_RUNNING;
     }
     if (part->state == HIER_RUNNING) {

@@ -143,15 +143,14 @@ static int prepare_in_order(const weft_comm *comm, hier_part *part) {
     return code;
 }
 
-static int prepare(weft_comm *comm, hier_part *part, bool persistent) {
-    /* Counted whatever comes of the call: the other ranks count it too. */
-    uint64_t number = persistent ? comm->member->rings++ : 0;
+/* `number`: of a persistent one. */
+static int prepare(weft_comm *comm, hier_part *part, bool persistent, uint64_t number) {
     int code = WEFT_SUCCESS;
     if (part->arguments.strided)
         code = hier_stage(comm, &part->arguments);
     if (!code && comm->inner)
         code = prepare_in_order(comm, part);
-    else if (!code && !part->arguments.staging)
+    else if (!code) /* also where it is staged: that replaces only the side which needs it */
         code = copy_arrays(comm, part);
     if (!code && persistent) {
         part->ring = hier_ring_join(comm->team, number);
@@ -163,6 +162,8 @@ static int prepare(weft_comm *comm, hier_part *part, bool persistent) {
 }
 
 int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request) {
+    /* Counted whatever comes of the call: the other ranks count it too. */
+    uint64_t number = persistent ? comm->member->rings++ : 0;
     hier_part *part = take(comm);
     if (!part)
         return WEFT_ERR_NOMEM;
@@ -170,7 +171,7 @@ int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persis
     part->base.call = arguments->call;
     part->moved = hier_moved_inside(comm, arguments);
     part->bytes = arguments->bytes ? arguments->bytes : arguments->own_bytes;
-    int code = prepare(comm, part, persistent);
+    int code = prepare(comm, part, persistent, number);
     if (code) {
         hier_part_give(&part->base);
         return code;

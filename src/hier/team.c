@@ -38,9 +38,7 @@ weft_team *hier_team_take(hier_world *world) {
 /* False when it is broken. */
 static bool close_ledger(weft_team *team) {
     hier_ledger *ledger = team->ledger;
-    if (!ledger)
-        return true;
-    if (!ledger->opened) {
+    if (!ledger || !ledger->opened) {
         free(ledger);
         return true;
     }
@@ -133,9 +131,9 @@ int hier_team_make_threads(weft_team *team, core_waiting waiting) {
     const core_config *config = &team->world->config;
     int threads = hier_layout_threads(&team->layout, team->node);
     int rank = hier_layout_rank(&team->layout, (int)team->layout.offsets[team->node]);
-    bool between = team->layout.nodes > 1; /* else nobody is to be told of its calls */
+    bool between = team->layout.nodes > 1;
     make_tree(team, threads);
-    team->ledger = between ? hier_ledger_make(HIER_NO_CONTEXT, 0, rank) : NULL;
+    team->ledger = hier_ledger_make(HIER_NO_CONTEXT, 0, rank, between);
     team->slots = calloc((size_t)config->slots, sizeof(*team->slots));
     team->taken = calloc((size_t)threads, sizeof(*team->taken));
     int code = make_mailboxes(team, threads, waiting);
@@ -144,7 +142,7 @@ int hier_team_make_threads(weft_team *team, core_waiting waiting) {
     bool brackets = between && (config->reproducible || team->layout.places);
     if (brackets)
         team->leaves = hier_leaves_make(&team->layout, team->node);
-    if (!team->slots || !team->taken || (between && !team->ledger) || (brackets && !team->leaves))
+    if (!team->slots || !team->taken || !team->ledger || (brackets && !team->leaves))
         return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a team of %d threads",
                           team->world->process_comm->rank, threads);
     return intra_team_create(threads, config->slots, waiting, &team->intra);
@@ -198,7 +196,7 @@ static int agree(weft_comm *parent, bool usable, bool *awake) {
 static void open_to_messages(weft_team *team, bool awake) {
     hier_world *world = team->world;
     hier_funnel_enter(world);
-    if (team->ledger)
+    if (team->ledger->between)
         hier_ledger_open(world, team->ledger);
     if (!awake && world->lines_may_wake && !world->lines_wake) {
         inter_lines_let_sleep(world->lines);
@@ -226,14 +224,14 @@ static int build(weft_comm *parent, const entry *entries, weft_team **made) {
     int agreed = agree(parent, code == WEFT_SUCCESS, &awake);
     if (!agreed)
         agreed = hier_contexts_agree(parent, "weft_team_create", 1, &team->context);
-    if (agreed == WEFT_ERR_MISMATCH && !code && team->ledger) /* the parent broke: others may have got it */
+    if (agreed == WEFT_ERR_MISMATCH && !code && team->ledger->between) /* the parent broke: others may have got it */
         hier_ledger_abandon(team->world, hier_ledger_generation(parent, 0), team->ledger->rank);
     if (agreed || code) {
         if (team)
             hier_team_give(team);
         return code ? code : agreed;
     }
-    if (team->ledger) {
+    if (team->ledger->between) {
         team->ledger->context = team->context;
         team->ledger->generation = hier_ledger_generation(parent, 0);
     }

@@ -61,6 +61,32 @@ static inline void hier_take_cells(const hier_call *call, char *to, int except) 
             memcpy(hier_at(to, (size_t)thread, bytes), call->meeting.cells[thread].payload.bytes, bytes);
 }
 
+static inline bool hier_by_slices(const hier_call *call) {
+    return call->choice.thread == HIER_SLICES;
+}
+
+/** The threads whose blocks this one copies: its own, or by slices those of all, and then its slice of what there is. */
+static inline int hier_first_served(const hier_call *call) {
+    return hier_by_slices(call) ? 0 : call->comm->thread;
+}
+
+static inline int hier_end_served(const hier_call *call) {
+    return hier_by_slices(call) ? hier_threads(call) : call->comm->thread + 1;
+}
+
+/** In bytes. */
+static inline intra_slice hier_share(const hier_call *call, intra_slice whole) {
+    if (!hier_by_slices(call))
+        return whole;
+    intra_slice slice = intra_slice_of(whole.count, 1, call->comm->thread, hier_threads(call));
+    return (intra_slice){whole.begin + slice.begin, slice.count};
+}
+
+/** Where a thread receives that has offered it, or this one. */
+static inline char *hier_recv_of(const hier_call *call, int thread) {
+    return thread == call->comm->thread ? call->arguments->recv : intra_offer_of(&call->meeting, thread)->recv;
+}
+
 /** The thread whose memory holds the node's part: the root on its node, the leader elsewhere. */
 static inline int hier_host_thread(const hier_call *call) {
     return hier_on_root_node(call) ? call->root_thread : 0;
@@ -76,6 +102,13 @@ static inline void hier_combined(hier_call *call, int code) {
     if (code && !call->error)
         call->error = core_error(code, "rank %d: %s: no memory for an element of %zu bytes", call->comm->rank,
                                  call->arguments->call, call->arguments->recv_type->size_bytes);
+}
+
+/** Notes that there is no memory for a sum, unless something went wrong before. */
+static inline void hier_no_sum(hier_call *call) {
+    if (!call->error)
+        call->error = core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for a sum of %zu bytes", call->comm->rank,
+                                 call->arguments->call, call->arguments->bytes);
 }
 
 /** Combines a slice of all threads' operands, which are in their cells or offered, in thread order. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * allgather: nbFT/inline, nbBKT/flags.
+ * allgather: nbFT/inline, nbBKT/flags, nbBKT/slices.
  *
  *     inline, one node:       the blocks in the cells; every thread copies all of them
  *     inline, several nodes:  who drives the network brings them together on the tray, the schedule works there in place, and
@@ -8,6 +8,7 @@
  *     flags, one node:        every thread copies everybody's block straight from its owner
  *     flags, several nodes:   as inline, with the leader's receive buffer for the tray, into which each thread copies its block;
  *                             piece by piece, where the nodes' blocks are cut into segments (pieces.h)
+ *     slices:                 as flags, but thread t copies slice t of everything, into everybody's receive buffer
  */
 #include <hier/pieces.h>
 #include <hier/thread.h>
@@ -52,14 +53,15 @@ static void copy_block(const void *from, void *to, size_t bytes) {
         memcpy(to, from, bytes);
 }
 
-static void on_one_node(hier_call *call) {
-    const hier_arguments *arguments = call->arguments;
-    size_t bytes = arguments->bytes;
+static void on_one_node(const hier_call *call) {
+    size_t bytes = call->arguments->bytes;
+    intra_slice share = hier_share(call, (intra_slice){0, bytes});
     int threads = hier_threads(call);
     for (int i = 0; i < threads; i++) {
-        int thread = (call->comm->thread + i) % threads; /* not all from the same one at once */
-        copy_block(intra_offer_of(&call->meeting, thread)->send, hier_at(arguments->recv, (size_t)thread, bytes),
-                   bytes);
+        int from = (call->comm->thread + i) % threads; /* not all from the same one at once */
+        const void *send = hier_at(intra_offer_of(&call->meeting, from)->send, share.begin, 1);
+        for (int to = hier_first_served(call); to < hier_end_served(call); to++)
+            copy_block(send, hier_at(hier_recv_of(call, to), (size_t)from, bytes) + share.begin, share.count);
     }
 }
 
@@ -80,22 +82,31 @@ static void put_block(hier_call *call) {
     }
 }
 
-/* From the leader's buffer: that piece of every node's block. */
+/* From the leader's buffer to those of others. */
+static void copy_out(const hier_call *call, intra_slice part) {
+    intra_slice share = hier_share(call, part);
+    for (int to = hier_first_served(call); to < hier_end_served(call); to++)
+        if (to)
+            memcpy(hier_recv_of(call, to) + share.begin, leaders(call) + share.begin, share.count);
+}
+
+/* That piece of every node's block. */
 static void copy_piece(const hier_call *call, size_t index) {
     const hier_layout *layout = call->comm->layout;
     size_t bytes = call->arguments->bytes;
     if (call->pieces.number == 1) {
-        memcpy(call->arguments->recv, leaders(call), bytes * (size_t)call->comm->size);
+        copy_out(call, (intra_slice){0, bytes * (size_t)call->comm->size});
         return;
     }
     for (int node = 0; node < layout->nodes; node++) {
         size_t begin = layout->offsets[node] * bytes;
         intra_slice part = hier_block_piece(call, layout->offsets[node + 1] * bytes - begin, index);
-        memcpy(hier_at(call->arguments->recv, begin + part.begin, 1), leaders(call) + begin + part.begin, part.count);
+        copy_out(call, (intra_slice){begin + part.begin, part.count});
     }
 }
 
-static bool by_flags(hier_call *call) {
+/* By flags, or by slices. */
+static bool by_offers(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     intra_offer *mine = &call->meeting.own->payload.offer;
     size_t *at = &call->pieces.at;
@@ -113,8 +124,7 @@ static bool by_flags(hier_call *call) {
         intra_post(&call->meeting, HIER_READY);
         for (; *at < call->pieces.number; (*at)++) {
             HIER_AWAIT(call, hier_await_piece(call, *at));
-            if (call->comm->thread)
-                copy_piece(call, *at);
+            copy_piece(call, *at);
         }
     }
     HIER_SYNC(call, HIER_LEFT);
@@ -122,5 +132,5 @@ static bool by_flags(hier_call *call) {
 }
 
 bool hier_thread_allgather(hier_call *call) {
-    return call->choice.thread == HIER_INLINE ? by_inline(call) : by_flags(call);
+    return call->choice.thread == HIER_INLINE ? by_inline(call) : by_offers(call);
 }

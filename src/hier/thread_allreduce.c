@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * allreduce: nbBDE/inline, nbBDE/slices, nbBDE/counter, nbBDE/tree (and Reduce+Bcast/…).
+ * allreduce: nbBDE/inline, nbBDE/flags, nbBDE/slices, nbBDE/counter, nbBDE/tree (and Reduce+Bcast/…).
  *
  *     inline:   operands in the cells; on one node each thread combines all of them itself, on several who drives the
  *               network does, and the result comes back in the release cell
+ *     flags:    on one node each thread combines all operands itself, straight from the users' buffers; on several the leader
+ *               does, and all copy from it
  *     slices:   thread t combines slice t of all operands straight from the users' buffers, on one node into everybody's
  *               receive buffer, on several into the leader's; the schedule works there in place, and all copy from it;
  *               all of that piece by piece, where the vector is cut into segments (pieces.h)
@@ -47,8 +49,18 @@ static bool by_inline(hier_call *call) {
     HIER_OVER;
 }
 
+/* The leader shows no sum where it could not make it. */
 static int start_from_leader(hier_call *call) {
-    return start(call, intra_offer_of(&call->meeting, 0)->recv);
+    void *sum = intra_offer_of(&call->meeting, 0)->recv;
+    return sum ? start(call, sum) : WEFT_ERR_NOMEM;
+}
+
+/* By counters, or by flags; all operands are there. */
+static void combine_as_leader(hier_call *call) {
+    hier_combine(call, false, hier_whole(call), call->arguments->recv);
+    if (call->error)
+        call->meeting.own->payload.offer.recv = NULL;
+    intra_post(&call->meeting, HIER_READY);
 }
 
 static void offer(hier_call *call) {
@@ -88,6 +100,54 @@ static bool by_slices(hier_call *call) {
     HIER_OVER;
 }
 
+/* In place the sum goes elsewhere until everybody has read the operand. */
+static void *sum_of(const hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    return arguments->send == arguments->recv ? hier_scratch(call, arguments->bytes) : arguments->recv;
+}
+
+static bool all_have_sums(hier_call *call) {
+    for (int thread = 0; thread < hier_threads(call); thread++)
+        if (!intra_offer_of(&call->meeting, thread)->recv)
+            hier_no_sum(call);
+    return !call->error;
+}
+
+static bool by_flags_alone(hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    intra_offer *mine = &call->meeting.own->payload.offer;
+    HIER_RESUME(call);
+    mine->send = arguments->send;
+    mine->recv = sum_of(call);
+    HIER_SYNC(call, HIER_OFFERED);
+    if (!all_have_sums(call))
+        return true;
+    hier_combine(call, false, hier_whole(call), sum_of(call));
+    HIER_SYNC(call, HIER_LEFT);
+    if (arguments->send == arguments->recv)
+        memcpy(arguments->recv, sum_of(call), arguments->bytes);
+    HIER_OVER;
+}
+
+/* The leader has the sum when it has posted READY, and the network part is over. */
+static bool by_flags(hier_call *call) {
+    HIER_RESUME(call);
+    offer(call);
+    hier_network(call, 0, HIER_READY, start_from_leader);
+    intra_post(&call->meeting, HIER_OFFERED);
+    if (call->comm->thread == 0) {
+        HIER_AWAIT(call, hier_await_all(call, HIER_OFFERED));
+        combine_as_leader(call);
+    }
+    HIER_AWAIT(call, hier_await_network(call));
+    HIER_AWAIT(call, hier_await(call, 0, HIER_READY)); /* is it in the same call? */
+    copy_from_leader(call);
+    intra_post(&call->meeting, HIER_LEFT);
+    if (call->comm->thread == 0)
+        HIER_AWAIT(call, hier_await_all(call, HIER_LEFT));
+    HIER_OVER;
+}
+
 /* The counters are raised whatever becomes of the network part: the others learn it from there. */
 static bool by_counter(hier_call *call) {
     int threads = hier_threads(call);
@@ -99,8 +159,7 @@ static bool by_counter(hier_call *call) {
     if (call->comm->thread == 0) {
         HIER_AWAIT(call, hier_await_count(call, HIER_COUNTER_READY, threads));
         HIER_AWAIT(call, hier_await_all(call, HIER_OFFERED));
-        hier_combine(call, false, hier_whole(call), call->arguments->recv);
-        intra_post(&call->meeting, HIER_READY);
+        combine_as_leader(call);
         HIER_AWAIT_END(call, hier_await_network(call));
         hier_count(call, HIER_COUNTER_READY, 1);
         HIER_AWAIT(call, hier_await_count(call, HIER_COUNTER_DONE, threads - 1));
@@ -156,5 +215,7 @@ bool hier_thread_allreduce(hier_call *call) {
         return by_tree(call);
     if (call->choice.thread == HIER_INLINE)
         return by_inline(call);
+    if (call->choice.thread == HIER_FLAGS)
+        return hier_single_node(call) ? by_flags_alone(call) : by_flags(call);
     return call->choice.thread == HIER_COUNTER ? by_counter(call) : by_slices(call);
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * alltoall: nb1FT/inline, nb1FT/flags.
+ * alltoall: nb1FT/inline, nb1FT/flags, nb1FT/slices.
  *
  * Threads of a node copy straight from each other's send buffers (inline: cells). What goes to another node is packed by all threads
  * into the leader's memory (inline: by who drives the network, onto the tray), so that each pair of nodes exchanges one message:
  *
  *     message n → m:   [thread 0 of n: blocks for the threads of m] [thread 1 of n: …] …
+ *
+ * By slices thread t copies slice t of each block and of each message, for whomever it is, instead of all that is its own.
  *
  * Where the messages are cut into segments, threads pack and unpack them piece by piece (pieces.h).
  */
@@ -81,63 +83,78 @@ static int start(hier_call *call) {
     return code;
 }
 
-/* From the threads of this node, straight; not all from the same one at once. */
-static void copy_local(hier_call *call) {
-    const hier_arguments *arguments = call->arguments;
-    size_t bytes = arguments->bytes, first = hier_first_rank(call);
+/* Between the threads of this node, straight; not all from the same one at once. */
+static void copy_local(const hier_call *call) {
+    size_t bytes = call->arguments->bytes, first = hier_first_rank(call);
+    intra_slice share = hier_share(call, (intra_slice){0, bytes});
     int threads = hier_threads(call);
-    for (int i = 0; i < threads; i++) {
-        int thread = (call->comm->thread + i) % threads;
-        memcpy(hier_at(arguments->recv, first + (size_t)thread, bytes),
-               hier_at(sends_of(call, thread), (size_t)call->comm->rank, bytes), bytes);
-    }
+    for (int to = hier_first_served(call); to < hier_end_served(call); to++)
+        for (int i = 0; i < threads; i++) {
+            int from = (call->comm->thread + i) % threads;
+            memcpy(hier_at(hier_recv_of(call, to), first + (size_t)from, bytes) + share.begin,
+                   hier_at(sends_of(call, from), first + (size_t)to, bytes) + share.begin, share.count);
+        }
 }
 
-/* A thread's blocks for each other node lie together in its send buffer, and do in the message. True: some are in the piece. */
-static bool pack_piece(hier_call *call, int thread, size_t index) {
+/* A thread's blocks for another node lie together in its send buffer, and do in the message: those in this part of it, if any. */
+static bool pack_from(const hier_call *call, int thread, int node, intra_slice of_message) {
     const hier_layout *layout = call->comm->layout;
-    size_t bytes = call->arguments->bytes, threads = (size_t)hier_threads(call), self = (size_t)thread;
-    const char *send = sends_of(call, thread);
+    size_t bytes = call->arguments->bytes, self = (size_t)thread;
+    size_t first = layout->offsets[node] * bytes, own = (size_t)hier_layout_threads(layout, node) * bytes;
+    intra_slice part = hier_common(of_message, (intra_slice){self * own, own});
+    if (part.count)
+        memcpy(outgoing(call) + (size_t)hier_threads(call) * first + part.begin,
+               sends_of(call, thread) + first + (part.begin - self * own), part.count);
+    return part.count;
+}
+
+/* Piece `index` of the message to or from a node. */
+static intra_slice message_piece(const hier_call *call, int node, size_t index) {
+    size_t blocks = (size_t)hier_threads(call) * (size_t)hier_layout_threads(call->comm->layout, node);
+    return hier_block_piece(call, blocks * call->arguments->bytes, index);
+}
+
+/* True: it has something of this thread's. */
+static bool pack_piece(const hier_call *call, size_t index) {
     bool any = false;
-    for (int node = 0; node < layout->nodes; node++) {
-        size_t first = layout->offsets[node] * bytes, own = (size_t)hier_layout_threads(layout, node) * bytes;
-        intra_slice piece = hier_block_piece(call, threads * own, index);
-        intra_slice part = hier_common(piece, (intra_slice){self * own, own});
-        if (node == call->comm->node || !part.count)
+    for (int node = 0; node < call->comm->layout->nodes; node++) {
+        if (node == call->comm->node)
             continue;
-        memcpy(outgoing(call) + threads * first + part.begin, send + first + (part.begin - self * own), part.count);
-        any = true;
+        intra_slice share = hier_share(call, message_piece(call, node, index));
+        for (int thread = hier_first_served(call); thread < hier_end_served(call); thread++)
+            any |= pack_from(call, thread, node, share);
     }
     return any;
 }
 
 static void pack(hier_call *call) {
     for (size_t index = 0; index < call->pieces.number; index++)
-        if (pack_piece(call, call->comm->thread, index))
+        if (pack_piece(call, index))
             hier_piece_ready(call, index);
         else
             hier_piece_passed(call, index);
 }
 
-/* Of the message from a node, the blocks for this thread as far as they are in the piece. */
-static void unpack_from(hier_call *call, int node, intra_slice piece) {
-    size_t bytes = call->arguments->bytes, threads = (size_t)hier_threads(call), self = (size_t)call->comm->thread;
-    size_t first = call->comm->layout->offsets[node], row = threads * bytes, end = piece.begin + piece.count;
-    const char *message = incoming(call) + first * row;
-    for (size_t rank = piece.begin / row; rank * row < end; rank++) {
-        intra_slice block = {rank * row + self * bytes, bytes}, part = hier_common(piece, block);
-        if (part.count)
-            memcpy(hier_at(call->arguments->recv, first + rank, bytes) + (part.begin - block.begin),
-                   message + part.begin, part.count);
-    }
+/* Of the message from a node, so much: to a thread of this one, what it has of the block from a rank of that one. */
+static void unpack_to(const hier_call *call, int thread, int node, size_t rank, intra_slice of_message) {
+    size_t bytes = call->arguments->bytes, row = (size_t)hier_threads(call) * bytes;
+    size_t first = call->comm->layout->offsets[node];
+    intra_slice block = {rank * row + (size_t)thread * bytes, bytes}, part = hier_common(of_message, block);
+    if (part.count)
+        memcpy(hier_at(hier_recv_of(call, thread), first + rank, bytes) + (part.begin - block.begin),
+               incoming(call) + first * row + part.begin, part.count);
 }
 
-static void unpack_piece(hier_call *call, size_t index) {
-    const hier_layout *layout = call->comm->layout;
+static void unpack_piece(const hier_call *call, size_t index) {
     size_t row = (size_t)hier_threads(call) * call->arguments->bytes;
-    for (int node = 0; node < layout->nodes; node++)
-        if (node != call->comm->node)
-            unpack_from(call, node, hier_block_piece(call, (size_t)hier_layout_threads(layout, node) * row, index));
+    for (int node = 0; node < call->comm->layout->nodes; node++) {
+        if (node == call->comm->node)
+            continue;
+        intra_slice share = hier_share(call, message_piece(call, node, index));
+        for (size_t rank = share.begin / row; rank * row < share.begin + share.count; rank++)
+            for (int thread = hier_first_served(call); thread < hier_end_served(call); thread++)
+                unpack_to(call, thread, node, rank, share);
+    }
 }
 
 /* What the others read from; in place, from a copy. Without memory for that nobody gets anything. */
@@ -155,6 +172,7 @@ static const void *shown(hier_call *call) {
 static void offer(hier_call *call) {
     intra_offer *mine = &call->meeting.own->payload.offer;
     mine->send = shown(call);
+    mine->recv = call->arguments->recv;
     if (call->comm->thread == 0 && !hier_single_node(call))
         mine->shared = hier_scratch(call, 2 * stage_blocks(call) * call->arguments->bytes);
 }
@@ -170,8 +188,12 @@ static bool has_memory(hier_call *call) {
 }
 
 static int start_inline(hier_call *call) {
-    for (int thread = 0; thread < hier_threads(call); thread++)
-        pack_piece(call, thread, 0);
+    for (int node = 0; node < call->comm->layout->nodes; node++) {
+        if (node == call->comm->node)
+            continue;
+        for (int thread = 0; thread < hier_threads(call); thread++)
+            pack_from(call, thread, node, (intra_slice){0, SIZE_MAX});
+    }
     return start(call);
 }
 
@@ -192,7 +214,8 @@ static bool by_inline(hier_call *call) {
     HIER_OVER;
 }
 
-static bool by_flags(hier_call *call) {
+/* By flags, or by slices. */
+static bool by_offers(hier_call *call) {
     size_t *at = &call->pieces.at;
     HIER_RESUME(call);
     offer(call);
@@ -223,5 +246,5 @@ bool hier_thread_alltoall(hier_call *call) {
         call->choice.process =
             hier_select(&call->comm->world->selector, hier_key_without_bytes(INTER_ALLTOALLV, call->comm->layout))
                 .process;
-    return is_inline(call) ? by_inline(call) : by_flags(call);
+    return is_inline(call) ? by_inline(call) : by_offers(call);
 }

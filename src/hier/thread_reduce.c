@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * reduce: MST/inline, MST/slices, MST/counter, MST/tree.
+ * reduce: MST/inline, MST/flags, MST/slices, MST/counter, MST/tree.
  *
  *     inline:   operands in the cells; the root (on other nodes: who drives the network) combines them
  *     slices:   thread t combines slice t of all operands, straight from the users' buffers, into the node's sum; piece by
  *               piece, where the vector is cut into segments (pieces.h)
- *     counter:  the host combines all when the `ready` counter says that they are there
+ *     flags:    the host combines all operands, straight from the users' buffers
+ *     counter:  the same, with the slot's counters for the threads' flags
  *     tree:     each thread combines its own with the sums of its children
  *
  * then a process-level reduce of the nodes' sums. The node's sum is the root's receive buffer on its node, memory of the
  * leader's elsewhere; the thread that owns it is the host.
  */
-#include <core/error.h>
 #include <hier/pieces.h>
 #include <hier/tree.h>
 #include <intra/combine.h>
@@ -64,6 +64,7 @@ static bool by_inline(hier_call *call) {
     HIER_OVER;
 }
 
+/* The host shows no sum where it has no memory for it, or could not make it. */
 static int start_from_host(hier_call *call) {
     void *sum = intra_offer_of(&call->meeting, hier_host_thread(call))->recv;
     return sum ? start(call, sum) : WEFT_ERR_NOMEM; /* all threads see that, and each says so */
@@ -81,9 +82,8 @@ static void offer(hier_call *call) {
 
 static void *sum_of_host(hier_call *call) {
     void *sum = intra_offer_of(&call->meeting, hier_host_thread(call))->recv;
-    if (!sum && !call->error)
-        call->error = core_error(WEFT_ERR_NOMEM, "rank %d: weft_reduce: no memory for a sum of %zu bytes",
-                                 call->comm->rank, call->arguments->bytes);
+    if (!sum)
+        hier_no_sum(call);
     return sum;
 }
 
@@ -109,24 +109,43 @@ static bool by_slices(hier_call *call) {
     HIER_OVER;
 }
 
-static bool by_counter(hier_call *call) {
-    int threads = hier_threads(call), host = hier_host_thread(call);
+static bool counts(const hier_call *call) {
+    return call->choice.thread == HIER_COUNTER;
+}
+
+/* Have the host's operands come? The counter says that they are there, the flags whether all are in the same call. */
+static bool await_operands(hier_call *call) {
+    return (!counts(call) || hier_await_count(call, HIER_COUNTER_READY, hier_threads(call))) &&
+           hier_await_all(call, HIER_OFFERED);
+}
+
+static bool await_host(hier_call *call) {
+    return counts(call) ? hier_await_count(call, HIER_COUNTER_DONE, 1)
+                        : hier_await(call, hier_host_thread(call), HIER_READY);
+}
+
+/* By flags, or by counters. */
+static bool by_host(hier_call *call) {
+    int host = hier_host_thread(call);
     void *sum;
     HIER_RESUME(call);
     offer(call);
     hier_network(call, host, HIER_READY, start_from_host);
     intra_post(&call->meeting, HIER_OFFERED);
-    hier_count(call, HIER_COUNTER_READY, 1);
+    if (counts(call))
+        hier_count(call, HIER_COUNTER_READY, 1);
     if (call->comm->thread == host) {
-        HIER_AWAIT(call, hier_await_count(call, HIER_COUNTER_READY, threads));
-        HIER_AWAIT(call, hier_await_all(call, HIER_OFFERED));
+        HIER_AWAIT(call, await_operands(call));
         sum = sum_of_host(call);
         if (sum)
             hier_combine(call, false, hier_whole(call), sum);
+        if (call->error)
+            call->meeting.own->payload.offer.recv = NULL;
         intra_post(&call->meeting, HIER_READY);
-        hier_count(call, HIER_COUNTER_DONE, 1);
+        if (counts(call))
+            hier_count(call, HIER_COUNTER_DONE, 1);
     } else {
-        HIER_AWAIT(call, hier_await_count(call, HIER_COUNTER_DONE, 1));
+        HIER_AWAIT(call, await_host(call));
     }
     if (call->comm->thread == host || call->comm->thread == 0 || stays(call))
         HIER_AWAIT(call, hier_await_network(call));
@@ -164,5 +183,5 @@ bool hier_thread_reduce(hier_call *call) {
         return by_tree(call);
     if (call->choice.thread == HIER_INLINE)
         return by_inline(call);
-    return call->choice.thread == HIER_COUNTER ? by_counter(call) : by_slices(call);
+    return hier_by_slices(call) ? by_slices(call) : by_host(call);
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * reduce_scatter, reduce_scatter_block: nbBDE/inline, nbBKT/slices.
+ * reduce_scatter, reduce_scatter_block: nbBDE/inline, nbBKT/flags, nbBKT/slices.
  *
  *     inline:  operands in the cells; on one node each thread combines its own block of all of them, on several who drives
  *              the network combines all, and the node's blocks come back in the release cell
+ *     flags:   straight from the users' buffers on one node each thread combines its own block, on several the leader all
  *     slices:  thread t combines slice t of all operands, straight from the users' buffers; on one node to where each block
  *              belongs, on several into the leader's memory
  *
@@ -249,17 +250,28 @@ static bool must_wait_for_readers(const hier_call *call) {
     return call->pieces.number > 1 && call->arguments->send == call->arguments->recv;
 }
 
-static bool by_slices(hier_call *call) {
+/* What this thread combines of the node's sum. */
+static intra_slice share_of(const hier_call *call, const blocks *of) {
+    int thread = call->comm->thread;
+    if (hier_by_slices(call))
+        return intra_slice_of(of->whole, call->arguments->recv_type->size_bytes, thread, hier_threads(call));
+    if (hier_single_node(call))
+        return (intra_slice){of->own_begin, of->own};
+    return (intra_slice){0, thread ? 0 : of->whole};
+}
+
+/* By flags, or by slices. */
+static bool by_offers(hier_call *call) {
     size_t size = call->arguments->recv_type->size_bytes, *at = &call->pieces.at;
     bool alone = hier_threads(call) == 1;
     blocks of = blocks_of(call);
-    intra_slice slice = intra_slice_of(of.whole, size, call->comm->thread, hier_threads(call));
+    intra_slice slice = share_of(call, &of);
     memory parts;
     bool laid_out = lay_out(call, &of, &parts);
     HIER_RESUME(call);
     offer(call, &of, &parts, laid_out);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start_slices);
-    if (!alone) /* else there is nothing to do beside the network */
+    if (!alone && hier_by_slices(call)) /* else there is nothing to do beside the network */
         hier_cut_blocks(call, typical_of(call, &of), size);
     hier_gate(call, HIER_OFFERED);
     HIER_SYNC(call, HIER_OFFERED);
@@ -292,5 +304,5 @@ static bool by_slices(hier_call *call) {
 }
 
 bool hier_thread_reduce_scatter(hier_call *call) {
-    return call->choice.thread == HIER_INLINE ? by_inline(call) : by_slices(call);
+    return call->choice.thread == HIER_INLINE ? by_inline(call) : by_offers(call);
 }

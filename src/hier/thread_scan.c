@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * scan, exscan: BDE/inline, BDE/slices.
+ * scan, exscan: BDE/inline, BDE/flags, BDE/slices.
  *
  *     inline:  operands in the cells; each thread combines those of the threads before it, and in a scan its own
+ *     flags:   the same, straight from the users' buffers
  *     slices:  thread t makes slice t of all threads' prefixes, straight from the users' buffers into theirs
  *
  * On several nodes then a process-level exscan of the nodes' totals, and each thread puts what comes from the nodes before in
@@ -10,7 +11,6 @@
  *
  *     node 0:  a  ab  abc ──total──▶  node 1:  d  de   →   abc·d  abc·de
  */
-#include <core/error.h>
 #include <hier/thread.h>
 #include <intra/prefix.h>
 #include <string.h>
@@ -54,18 +54,27 @@ static int start_inline(hier_call *call) {
     return start(call, total, total);
 }
 
-static void combine_cells(hier_call *call, int threads) {
+/* The own prefix within the node, from the operands in the cells or offered. */
+static void combine_first(hier_call *call, bool in_cells, void *out) {
     const hier_arguments *arguments = call->arguments;
+    int threads = call->comm->thread + !is_exclusive(call);
     if (threads)
-        hier_combined(call,
-                      intra_combine_first(&call->meeting, threads, (intra_operands){true, arguments->send},
-                                          arguments->op, arguments->recv_type, hier_whole(call), arguments->recv));
+        hier_combined(call, intra_combine_first(&call->meeting, threads, (intra_operands){in_cells, arguments->send},
+                                                arguments->op, arguments->recv_type, hier_whole(call), out));
 }
 
-/* Are the operands of the threads before this one there? */
-static bool await_first(hier_call *call) {
+/* Have the threads before this one come to the phase? */
+static bool await_first(hier_call *call, unsigned phase) {
     for (int thread = 0; thread < call->comm->thread; thread++)
-        if (!hier_await(call, thread, HIER_READY))
+        if (!hier_await(call, thread, phase))
+            return false;
+    return true;
+}
+
+/* Those behind it? */
+static bool await_last(hier_call *call, unsigned phase) {
+    for (int thread = call->comm->thread + 1; thread < hier_threads(call); thread++)
+        if (!hier_await(call, thread, phase))
             return false;
     return true;
 }
@@ -74,12 +83,77 @@ static bool by_inline(hier_call *call) {
     HIER_RESUME(call);
     hier_offer_inline(call, start_inline);
     if (hier_single_node(call))
-        HIER_AWAIT(call, await_first(call));
+        HIER_AWAIT(call, await_first(call, HIER_READY));
     /* Who drives reads the own operand where it is, perhaps in the receive buffer: that is written when it has. The release
      * brings what all threads have posted. */
     HIER_AWAIT(call, hier_await_network(call));
-    combine_cells(call, call->comm->thread + !is_exclusive(call));
+    combine_first(call, true, call->arguments->recv);
     put_in_front(call, call->meeting.release->payload.bytes);
+    HIER_OVER;
+}
+
+/* By flags: in place the own prefix goes elsewhere until everybody has read the operand. The leader's memory has the node's total before
+ * that, in place of which comes what is from before. */
+static bool has_total(const hier_call *call) {
+    return !hier_single_node(call) && call->comm->thread == 0;
+}
+
+static bool keeps_prefix(const hier_call *call) {
+    return call->arguments->send == call->arguments->recv && (call->comm->thread || !is_exclusive(call));
+}
+
+static size_t memory_bytes(const hier_call *call) {
+    return ((size_t)has_total(call) + (size_t)keeps_prefix(call)) * call->arguments->bytes;
+}
+
+static void *own_prefix(const hier_call *call) {
+    if (!keeps_prefix(call))
+        return call->arguments->recv;
+    return hier_at(hier_scratch(call, memory_bytes(call)), has_total(call), call->arguments->bytes);
+}
+
+static void make_total(hier_call *call) {
+    char *total = hier_scratch(call, memory_bytes(call));
+    if (!is_last_node(call))
+        hier_combine(call, false, hier_whole(call), total);
+    call->meeting.own->payload.offer.shared = call->error ? NULL : total;
+}
+
+static int start_flags(hier_call *call) {
+    void *total = intra_offer_of(&call->meeting, 0)->shared;
+    return total ? start(call, total, total) : WEFT_ERR_NOMEM;
+}
+
+static bool by_flags(hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    intra_offer *mine = &call->meeting.own->payload.offer;
+    HIER_RESUME(call);
+    mine->send = arguments->send;
+    mine->shared = NULL;
+    hier_network(call, 0, HIER_READY, start_flags);
+    if (memory_bytes(call) && !hier_scratch(call, memory_bytes(call))) {
+        hier_no_sum(call);
+        return true;
+    }
+    intra_post(&call->meeting, HIER_OFFERED);
+    HIER_AWAIT(call, await_first(call, HIER_OFFERED));
+    combine_first(call, false, own_prefix(call));
+    if (has_total(call)) {
+        HIER_AWAIT(call, hier_await_all(call, HIER_OFFERED));
+        make_total(call);
+    }
+    intra_post(&call->meeting, HIER_READY);
+    /* Then nobody reads the own operand any more: neither the leader nor the threads behind. */
+    HIER_AWAIT(call, hier_await_network(call));
+    HIER_AWAIT(call, await_last(call, HIER_READY));
+    if (keeps_prefix(call))
+        memcpy(arguments->recv, own_prefix(call), arguments->bytes);
+    if (hier_single_node(call))
+        return true;
+    put_in_front(call, intra_offer_of(&call->meeting, 0)->shared);
+    intra_post(&call->meeting, HIER_LEFT);
+    if (call->comm->thread == 0) /* what comes from before is the leader's */
+        HIER_AWAIT(call, hier_await_all(call, HIER_LEFT));
     HIER_OVER;
 }
 
@@ -122,9 +196,7 @@ static void offer(hier_call *call) {
 static bool has_memory(hier_call *call) {
     if (!needs_memory(call) || intra_offer_of(&call->meeting, 0)->shared)
         return true;
-    if (!call->error)
-        call->error = core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for a sum of %zu bytes", call->comm->rank,
-                                 call->arguments->call, call->arguments->bytes);
+    hier_no_sum(call);
     return false;
 }
 
@@ -162,5 +234,7 @@ static bool by_slices(hier_call *call) {
 }
 
 bool hier_thread_scan(hier_call *call) {
-    return call->choice.thread == HIER_INLINE ? by_inline(call) : by_slices(call);
+    if (call->choice.thread == HIER_FLAGS)
+        return by_flags(call);
+    return hier_by_slices(call) ? by_slices(call) : by_inline(call);
 }

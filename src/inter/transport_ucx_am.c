@@ -184,9 +184,11 @@ static void fetched_by_detour(void *native, ucs_status_t status, size_t bytes, v
 static int fetch_by_detour(inter_ucx *self, const inter_arrival *arrival, void *buffer, size_t bytes,
                            inter_request *request) {
     detour *of = malloc(sizeof(*of) + arrival->bytes);
-    if (!of)
+    if (!of) {
+        ucp_am_data_release(self->worker, arrival->native); /* its sender does not wait */
         return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a message of %zu bytes for a buffer of %zu",
                           self->base.rank, arrival->bytes, bytes);
+    }
     *of = (detour){self->am.detours, self, request, buffer, bytes};
     self->am.detours = of;
     ucp_request_param_t params;

@@ -28,7 +28,7 @@ intra_slice intra_slice_of(size_t count, size_t element_bytes, int index, int pa
 /**
  * Combines, in thread order, elements begin … begin+count-1 of every thread's operand into `out` (which is where
  * element `begin` goes). `out` may be the place of one of the operands. All threads have posted their operands. Returns
- * WEFT_SUCCESS, or WEFT_ERR_NOMEM without memory for one element, which only elements of more than 4 KiB need.
+ * WEFT_SUCCESS, or WEFT_ERR_NOMEM without memory for one element, which only elements of more than 8 KiB need.
  */
 int intra_combine(const intra_meeting *meeting, intra_operands operands, const weft_op *op, const weft_datatype *type,
                   intra_slice slice, void *out);

@@ -57,6 +57,14 @@ static bool stays_away(const intra_meeting *meeting, int thread) {
     return intra_is_retired(meeting->team, thread) && meeting->team->completed[thread].last < meeting->sequence;
 }
 
+const intra_calling *intra_calling_of(const intra_meeting *meeting, int thread) {
+    const intra_cell *cell = &meeting->cells[thread];
+    bool passed = core_flag_reached(&meeting->team->completed[thread].flag, meeting->sequence);
+    return core_flag_reached(&cell->flag, intra_value(meeting, 0)) || (passed && !stays_away(meeting, thread))
+               ? &cell->calling
+               : NULL;
+}
+
 /* The thread that makes the wait vain, or -1. */
 static int find_mismatch(const watch *by) {
     const intra_meeting *meeting = by->meeting;
@@ -65,7 +73,7 @@ static int find_mismatch(const watch *by) {
                        passed_by(meeting, by->whom, &meeting->cells[by->whom].flag, by->value)
                    ? by->whom
                    : -1;
-    if (by->whom == INTRA_ALL_BY_LEADER && passed_by(meeting, 0, &meeting->release->flag, by->value))
+    if (by->whom == INTRA_ALL_BY_LEADER && passed_by(meeting, 0, intra_counter(meeting, INTRA_MET), by->value))
         return 0;
     for (int thread = 0; thread < meeting->team->threads; thread++)
         if (thread != meeting->member->thread && (notes_differ(meeting, thread) || stays_away(meeting, thread)))

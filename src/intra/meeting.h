@@ -82,10 +82,10 @@ static inline void intra_occupy(const intra_meeting *meeting) {
     meeting->own->flag.note = meeting->note;
 }
 
-/** The slot's counter `which`, 0 or 1. */
+/** The slot's counter `which`. */
 static inline core_flag *intra_counter(const intra_meeting *meeting, int which) {
     const intra_team *team = meeting->team;
-    return &team->counters[2 * (meeting->sequence & (team->slots - 1)) + (uint64_t)which].flag;
+    return &team->counters[INTRA_COUNTERS * (meeting->sequence & (team->slots - 1)) + (uint64_t)which].flag;
 }
 
 /** The slot's tray. */
@@ -117,6 +117,9 @@ static inline uint64_t intra_value(const intra_meeting *meeting, unsigned phase)
 
 /** Whom a wait depends on, instead of a thread number: on all; on all, with thread 0 raising the flag last. */
 enum { INTRA_ALL = -1, INTRA_ALL_BY_LEADER = -2 };
+
+/** What a thread takes this meeting for; NULL: it has not come, or retired before. Acquire: pairs with intra_post and intra_end. */
+const intra_calling *intra_calling_of(const intra_meeting *meeting, int thread) __attribute__((cold));
 
 /** The slow part of intra_await_flag. */
 bool intra_await_slow(intra_meeting *meeting, core_flag *flag, uint64_t value, int whom);
@@ -169,22 +172,22 @@ static inline bool intra_await_all(intra_meeting *meeting, unsigned phase) {
 }
 
 /**
- * Waits until every thread has posted `phase`, this one too; false as in intra_await_flag. Large teams use the release cell: one
- * such meeting of a phase.
+ * Waits until every thread has posted `phase`, this one too; false as in intra_await_flag. In large teams thread 0 tells the others;
+ * not by the release cell, to which whoever drives writes at any time.
  */
 static inline bool intra_await_sync(intra_meeting *meeting, unsigned phase) {
     if (meeting->team->threads <= INTRA_FLAT_THREADS)
         return intra_await_all(meeting, phase);
-    core_flag *release = &meeting->release->flag;
+    core_flag *met = intra_counter(meeting, INTRA_MET);
     uint64_t value = intra_value(meeting, phase);
     if (meeting->member->thread != 0) {
-        if (!intra_await_flag(meeting, release, value, INTRA_ALL_BY_LEADER))
+        if (!intra_await_flag(meeting, met, value, INTRA_ALL_BY_LEADER))
             return false;
         return intra_have_met(meeting);
     }
     if (!intra_await_all(meeting, phase))
         return false;
-    core_flag_publish(release, value, &meeting->team->waiting);
+    core_flag_publish(met, value, &meeting->team->waiting);
     return true;
 }
 

@@ -41,7 +41,7 @@ int intra_team_create(int threads, int slots, core_waiting waiting, intra_team *
     made->slots = (uint64_t)slots;
     made->waiting = waiting;
     made->cells = zeroed((size_t)slots * (1 + (size_t)threads), sizeof(intra_cell));
-    made->counters = zeroed(2 * (size_t)slots, sizeof(intra_line));
+    made->counters = zeroed(INTRA_COUNTERS * (size_t)slots, sizeof(intra_line));
     made->completed = zeroed((size_t)threads, sizeof(intra_line));
     if (made->cells)
         made->cells_end = made->cells + (size_t)slots * (1 + (size_t)threads);

@@ -44,6 +44,14 @@ typedef struct intra_offer {
     void *shared; /* memory of this thread's that all of the node work in */
 } intra_offer;
 
+/** What a thread takes a meeting for, in full: of use when another takes it for something else. What it points to are constants. */
+typedef struct intra_calling {
+    const char *call, *op, *element; /* names; the last two NULL: it has none, or one without a name */
+    size_t bytes;
+    uint64_t signature;
+    int collective, root;
+} intra_calling;
+
 typedef struct intra_cell {
     alignas(INTRA_LINE) core_flag flag;
     union {
@@ -51,12 +59,16 @@ typedef struct intra_cell {
         intra_offer offer;
     } payload;
     _Atomic uint64_t step; /* on a line of its own: as a counter shows it (intra_count), how far its thread is */
+    intra_calling calling; /* whose flag's note differs from the own: read by whoever awaited that */
 } intra_cell;
 
 _Static_assert(sizeof(core_flag) == 16, "the payload begins right behind the flag");
 _Static_assert(offsetof(intra_cell, payload) == 16, "a payload of up to 48 bytes shares the flag's line");
-_Static_assert(sizeof(intra_cell) == 9ul * INTRA_LINE, "the step is in what would be padding");
+_Static_assert(sizeof(intra_cell) == 9ul * INTRA_LINE, "the step and the call are in what would be padding");
 _Static_assert(sizeof(intra_cell) % INTRA_LINE == 0, "cells do not share lines");
+
+/** Of a slot: two of the `counter` algorithms, to which all write; and what thread 0 tells a large team when all have met. */
+enum { INTRA_COUNTERS = 3, INTRA_MET = 2 };
 
 /** A flag on lines of its own. */
 typedef struct intra_line {
@@ -99,7 +111,7 @@ typedef struct intra_team {
     size_t tray_bytes;     /* … so many */
     intra_line *completed; /* by thread: the last collective that it completed; it writes, all read */
     intra_member *members; /* by thread */
-    intra_line *counters;  /* two a slot, of the `counter` algorithms; all write */
+    intra_line *counters;  /* by slot: INTRA_COUNTERS each */
     _Atomic bool overlaps; /* some thread has begun a collective before it had completed the one before */
 } intra_team;
 

@@ -129,7 +129,21 @@ void team_behind_barrier(weft_comm *comm, weft_comm *processes) {
     job::check(!leads || in == std::vector<int>(count, beside), comm, "what was received");
 }
 
-void processes_behind_barrier(weft_comm *comm, weft_comm *processes, Gate &gate) {
+// A token from each of the other threads of the process.
+void receive_within(weft_comm *within, Within how) {
+    for (int from = 1; from < weft_size(within); from++) {
+        weft_request *request = nullptr;
+        int done = how != Within::test;
+        if (how == Within::probe)
+            job::ok(weft_probe(WEFT_ANY_SOURCE, 1, within, nullptr), within, "weft_probe");
+        job::ok(weft_irecv(nullptr, 0, WEFT_INT, WEFT_ANY_SOURCE, 1, within, &request), within, "weft_irecv");
+        while (!done)
+            job::ok(weft_test(&request, &done, nullptr), within, "weft_test");
+        job::ok(weft_wait(&request, nullptr), within, "weft_wait");
+    }
+}
+
+void processes_behind_barrier(weft_comm *comm, weft_comm *processes, Gate &gate, Within how) {
     bool leads = weft_thread(comm) == 0, first = weft_node(comm) == 0;
     weft_comm *within = nullptr;
     weft_request *request = nullptr;
@@ -138,8 +152,12 @@ void processes_behind_barrier(weft_comm *comm, weft_comm *processes, Gate &gate)
         job::ok(weft_ibarrier(processes, &request), comm, "weft_ibarrier");
     if (first && !leads)
         gate.pass(weft_nodes(comm) - 1);
-    if (first)
+    if (first && how == Within::barrier)
         job::ok(weft_barrier(within), comm, "the barrier within");
+    else if (first && leads)
+        receive_within(within, how);
+    else if (first)
+        job::ok(weft_send(nullptr, 0, WEFT_INT, 0, 1, within), comm, "weft_send");
     job::ok(weft_wait(&request, nullptr), comm, "weft_wait");
     if (!first && leads)
         gate.open();

@@ -38,9 +38,10 @@ void receive_behind_barrier(weft_comm *comm, int receiver);
 // wait for before they let it go on, while it sits in a barrier of the processes.
 void team_behind_barrier(weft_comm *comm, weft_comm *processes);
 
-// Two threads in each process. Thread 0 of the first has a barrier of the processes under way while it sits in one of its own process,
-// which its other thread comes to when all other processes are through: they opened the gate.
-void processes_behind_barrier(weft_comm *comm, weft_comm *processes, Gate &gate);
+// Two threads in each process. Thread 0 of the first has a barrier of the processes under way while it waits within its own process, in
+// a barrier or for a message, for its other thread, which comes when all other processes are through: they opened the gate.
+enum class Within { barrier, receive, probe, test };
+void processes_behind_barrier(weft_comm *comm, weft_comm *processes, Gate &gate, Within how);
 
 } // namespace progression
 

@@ -59,7 +59,7 @@ class PieceCounter {
     void watch(const weft_comm *comm) {
         uint64_t next = comm->member->sequence + 1;
         base_ = next << 20;
-        flag_ = &comm->team->intra->counters[2 * (next & (comm->team->intra->slots - 1))].flag;
+        flag_ = &comm->team->intra->counters[INTRA_COUNTERS * (next & (comm->team->intra->slots - 1))].flag;
     }
     // Of a piece, but not yet of the end?
     bool tells_of_some() const {

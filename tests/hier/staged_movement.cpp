@@ -184,9 +184,9 @@ class Movement {
         for (Side *side : {&send_, &recv_}) {
             for (oracle::type &type : side->types)
                 job::ok(weft_type_free(&type.handle), comm_, "weft_type_free");
-            side->handles.clear();
-            side->counts.clear();
-            side->displs.clear();
+            std::fill(side->handles.begin(), side->handles.end(), nullptr);
+            std::fill(side->counts.begin(), side->counts.end(), size_t(-1));
+            std::fill(side->displs.begin(), side->displs.end(), ptrdiff_t(1) << 60);
         }
     }
     int call(Form form, weft_request **request) {
@@ -275,6 +275,10 @@ TEST(StagedMovement, Addresses) {
         job::ok(weft_type_commit(&type), comm, "weft_type_commit");
         job::ok(weft_bcast(nullptr, 1, type, 0, comm), comm, "bcast of addresses");
         job::check(values[0] == 7 && values[1] == -1 && values[2] == 9, comm, "bcast of addresses: what came");
+        int packed[2] = {0, 0};
+        size_t position = 0;
+        job::ok(weft_pack(nullptr, 1, type, packed, sizeof(packed), &position), comm, "weft_pack of addresses");
+        job::check(packed[0] == 7 && packed[1] == 9, comm, "weft_pack of addresses: what was packed");
         job::ok(weft_type_free(&type), comm, "weft_type_free");
     });
 }

@@ -93,8 +93,10 @@ class Reduction {
         run.begin = [this](uint64_t round) { begin(round); };
         run.end = [this] { return end(); };
         run.let_go = [this, form] {
-            if (form != Form::blocking)
-                job::ok(weft_type_free(&type_.handle), comm_, "weft_type_free");
+            if (form == Form::blocking)
+                return;
+            job::ok(weft_type_free(&type_.handle), comm_, "weft_type_free");
+            std::fill(counts_.begin(), counts_.end(), size_t(-1));
         };
         std::string what = std::string(names[case_.kind]) + " of " + std::to_string(case_.count) + " elements of " +
                            std::to_string(type_.of.size()) + " bytes, form " + std::to_string(int(form)) + ", root " +

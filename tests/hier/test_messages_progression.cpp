@@ -63,11 +63,16 @@ TEST_P(Progression, TeamBehindABarrierOfProcesses) {
     worlds.run([&](weft_comm *comm) { progression::team_behind_barrier(comm, comm->world->process_comm); });
 }
 
-TEST_P(Progression, ProcessesBehindABarrierOfThreads) {
+TEST_P(Progression, ProcessesBehindWaitsWithinAProcess) {
+    using progression::Within;
     threads::Watchdog watchdog(100);
-    progression::Gate gate;
-    SimWorlds worlds(shape_of(GetParam(), {2, 2, 2, 2}, 4096));
-    worlds.run([&](weft_comm *comm) { progression::processes_behind_barrier(comm, comm->world->process_comm, gate); });
+    for (Within how : {Within::barrier, Within::receive, Within::probe, Within::test}) {
+        progression::Gate gate;
+        SimWorlds worlds(shape_of(GetParam(), {2, 2, 2, 2}, 4096));
+        worlds.run([&](weft_comm *comm) {
+            progression::processes_behind_barrier(comm, comm->world->process_comm, gate, how);
+        });
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(

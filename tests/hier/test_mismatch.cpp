@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The threads of a process call collectives that do not belong together. Each of them returns, with WEFT_ERR_MISMATCH or
-// well, and at least one notices where the two calls need each other.
+// well, and at least one notices where the two calls need each other; all do in the next in which they meet.
 #include "effort.h"
 #include "mismatch_calls.h"
 #include "misuse.h"
+#include "thread_algorithms.h"
 
 #include <atomic>
 #include <csignal>
@@ -21,8 +22,15 @@ void say_what_hangs(int) {
     _exit(written > 0 ? 1 : 2);
 }
 
+// "bcast root 0" is weft_bcast, and so is "nothing".
+std::string function_of(const one_call &call) {
+    std::string name = strcmp(call.name, "nothing") ? call.name : "bcast";
+    return "weft_" + name.substr(0, name.find(' '));
+}
+
 // One thread calls `odd`, the others `usual`. A team of its own each time: after a mismatch it is only good to be freed.
 // `exact`: at least one notices where every rank of one of the calls waits for another, and who returns may free its memory.
+// Whoever gets an error gets both ranks and both calls with it.
 void meet(int threads, int odd_thread, const one_call &odd, const one_call &usual, bool exact) {
     snprintf(under_way, sizeof(under_way), "hangs: thread %d of %d calls %s, the others %s\n", odd_thread, threads,
              odd.name, usual.name);
@@ -31,6 +39,11 @@ void meet(int threads, int odd_thread, const one_call &odd, const one_call &usua
     weft_team *team = nullptr;
     EXPECT_OK(weft_team_create(weft_process_comm(), threads, &team));
     std::vector<std::vector<int>> memory((size_t)threads);
+    bool same = strcmp(odd.name, usual.name) == 0;
+    // Where nobody needs the others they meet in the barrier.
+    std::vector<std::string> told = {"rank " + std::to_string(odd_thread) + " called weft_", " called weft_"};
+    if (odd.meets || usual.meets)
+        told = {"rank " + std::to_string(odd_thread) + " called " + function_of(odd), " called " + function_of(usual)};
     auto run = [&](int thread) {
         std::vector<int> &both = memory[(size_t)thread];
         both.assign(4 * many, 1);
@@ -42,10 +55,14 @@ void meet(int threads, int odd_thread, const one_call &odd, const one_call &usua
             std::vector<int>().swap(both);
         if (code == WEFT_ERR_MISMATCH) {
             mismatches++;
-            misuse::expect_sentence({"rank " + std::to_string(thread), "weft_", "thread"}, under_way);
+            misuse::expect_sentence(told, under_way);
         } else if (code != WEFT_SUCCESS) {
             others++;
             ADD_FAILURE() << under_way << " got " << weft_last_error();
+        }
+        if (exact && !same) {
+            EXPECT_EQ(weft_barrier(comm), WEFT_ERR_MISMATCH) << under_way;
+            misuse::expect_sentence(told, under_way);
         }
         EXPECT_OK(weft_team_leave(&comm));
     };
@@ -57,7 +74,6 @@ void meet(int threads, int odd_thread, const one_call &odd, const one_call &usua
         worker.join();
     EXPECT_OK(weft_team_free(&team));
     alarm(0);
-    bool same = strcmp(odd.name, usual.name) == 0;
     EXPECT_TRUE(same ? mismatches == 0 : mismatches > 0 || !exact || !(odd.meets || usual.meets)) << under_way;
 }
 
@@ -89,18 +105,23 @@ TEST_P(Mismatch, EveryPair) {
 
 INSTANTIATE_TEST_SUITE_P(
     Algorithms, Mismatch,
-    ::testing::Values(
-        "", "barrier=/counter,bcast=/counter,reduce=/counter,allreduce=/counter",
-        "barrier=/tree,bcast=/tree,reduce=/tree,allreduce=/tree",
-        "bcast=/flags,reduce=/slices,allreduce=/slices,scan=/slices,exscan=/slices,reduce_scatter=/slices"));
+    ::testing::Values("", "barrier=/counter,bcast=/counter,reduce=/counter,allreduce=/counter",
+                      "barrier=/tree,bcast=/tree,reduce=/tree,allreduce=/tree",
+                      "bcast=/flags,reduce=/flags,allreduce=/flags,scan=/flags,exscan=/flags,reduce_scatter=/flags",
+                      "allgather=/slices,alltoall=/slices,reduce=/slices,allreduce=/slices,scan=/slices,exscan=/"
+                      "slices,reduce_scatter=/slices"));
 
 // More threads than look at each other's flags directly.
 TEST(MismatchOfMany, EveryPair) {
     signal(SIGALRM, say_what_hangs);
-    ASSERT_EQ(WEFT_SUCCESS, weft_init(nullptr)) << weft_last_error();
-    for (size_t i = 0; i < std::size(calls); i++)
-        meet(11, 1 + (int)i % 10, calls[i], calls[(i * 7 + 3) % std::size(calls)], true);
-    EXPECT_OK(weft_finalize());
+    for (const std::string &algorithm : {std::string(), everything_by(HIER_FLAGS), everything_by(HIER_SLICES)}) {
+        weft_options options = {};
+        options.algorithm = algorithm.c_str();
+        ASSERT_EQ(WEFT_SUCCESS, weft_init(&options)) << weft_last_error();
+        for (size_t i = algorithm.size() % effort::parts; i < std::size(calls); i += effort::parts)
+            meet(11, 1 + (int)i % 10, calls[i], calls[(i * 7 + 3) % std::size(calls)], true);
+        EXPECT_OK(weft_finalize());
+    }
 }
 
 // The calls belong together, but the last thread has one int more than the root expects from it, or means to give it.

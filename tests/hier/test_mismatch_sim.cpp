@@ -57,27 +57,41 @@ TEST_P(MismatchBetween, AProcessFarAhead) {
 }
 
 // One thread of the last process only: its process notices, and tells the others.
-TEST_P(MismatchBetween, OneThread) {
-    const JobShape &shape = GetParam();
+void one_thread(const JobShape &shape, int thread, const one_call &odd, const one_call &usual) {
     int last = int(shape.threads.size()) - 1;
-    if (shape.threads[0] == 1)
-        GTEST_SKIP() << "there is one thread a process";
-    for (size_t i = 0; i + 1 < std::size(calls); i++) {
-        const one_call &odd = calls[i], &usual = calls[(i + 7) % (std::size(calls) - 1)];
-        std::string what = pair_name(odd, usual);
-        SimWorlds worlds(shape);
-        worlds.run_processes([&](int rank, hier_world *world) {
-            weft_team *team = nullptr;
-            EXPECT_OK(weft_team_create(world->process_comm, shape.threads[size_t(rank)], &team));
-            worlds.run_team(team, [&](weft_comm *comm) {
-                bool is_odd = rank == last && weft_thread(comm) == 1;
-                misuse::words named = {"rank ", "weft_"};
-                expect_between(comm, is_odd ? odd : usual, what);
-                misuse::expect_sentence(named, what.c_str());
-            });
-            expect_works(world->process_comm, what);
-            EXPECT_OK(weft_team_free(&team));
+    std::string what = pair_name(odd, usual);
+    SimWorlds worlds(shape);
+    worlds.run_processes([&](int rank, hier_world *world) {
+        weft_team *team = nullptr;
+        EXPECT_OK(weft_team_create(world->process_comm, shape.threads[size_t(rank)], &team));
+        worlds.run_team(team, [&](weft_comm *comm) {
+            bool is_odd = rank == last && weft_thread(comm) == thread;
+            misuse::words named = {"rank ", "weft_", "called"};
+            expect_between(comm, is_odd ? odd : usual, what);
+            misuse::expect_sentence(named, what.c_str());
         });
+        expect_works(world->process_comm, what);
+        EXPECT_OK(weft_team_free(&team));
+    });
+}
+
+TEST_P(MismatchBetween, OneThread) {
+    if (GetParam().threads[0] == 1)
+        GTEST_SKIP() << "there is one thread a process";
+    for (size_t i = 0; i + 1 < std::size(calls); i++)
+        one_thread(GetParam(), 1, calls[i], calls[(i + 7) % (std::size(calls) - 1)]);
+}
+
+// Threads that do not look at each other's flags, and whose network part begins before they have all met.
+TEST(MismatchOfManyThreads, InPieces) {
+    threads::Watchdog watchdog(170);
+    for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED}) {
+        JobShape shape{{2, 9}, level};
+        shape.algorithm = "allreduce=nbBDE:1K/slices,reduce=MST:1K/slices,bcast=nbFT:1K/flags,allgather=nbFT:1K/slices,"
+                          "alltoall=nb1FT:1K/slices,reduce_scatter=nbBKT:1K/slices";
+        for (size_t i = size_t(level) % effort::parts; i + 1 < std::size(calls); i += effort::parts)
+            for (int thread : {0, 5})
+                one_thread(shape, thread, calls[i], calls[(i + 3) % (std::size(calls) - 1)]);
     }
 }
 

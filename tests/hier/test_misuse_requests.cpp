@@ -207,6 +207,14 @@ TEST_F(MisuseRequests, LeaveWithSomethingLeft) {
     EXPECT_OK(weft_recv_init(b_, 1, WEFT_INT, 0, 3, ranks_[1], &request));
     expect_busy("1 requests");
     EXPECT_OK(weft_request_free(&request));
+    weft_request *light[2] = {nullptr, nullptr}; // both done at once
+    for (weft_request *&one : light)
+        EXPECT_OK(weft_isend(a_, 1, WEFT_INT, 0, 3, ranks_[1], &one));
+    expect_busy("2 requests");
+    for (int i = 0; i < 2; i++)
+        EXPECT_OK(weft_recv(b_, 1, WEFT_INT, 1, 3, ranks_[0], nullptr));
+    expect_busy("2 requests");
+    EXPECT_OK(weft_waitall(2, light, nullptr));
     EXPECT_OK(weft_issend(a_, 1, WEFT_INT, 0, 3, ranks_[1], &request));
     expect_busy("1 requests");
     EXPECT_OK(weft_recv(b_, 1, WEFT_INT, 1, 3, ranks_[0], nullptr));

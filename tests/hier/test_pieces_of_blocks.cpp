@@ -295,11 +295,12 @@ void persistent(weft_comm *comm) {
 }
 
 const char *const algorithms[] = {
-    "allgather=nbFT:1K,alltoall=nb1FT:1K,reduce_scatter=nbBKT:1K/slices,reduce_scatter_block=nbBKT:1K/slices,"
+    "allgather=nbFT:1K/slices,alltoall=nb1FT:1K/slices,reduce_scatter=nbBKT:1K/slices,reduce_scatter_block=nbBKT:1K/"
+    "slices,"
     "scatter=nbFT:1K",
     "scatter=MST:9K,allgather=nbBKT:9K,alltoall=PAIR:7000,reduce_scatter=bBKT:9K/slices,reduce_scatter_block=nbBDE:9K/"
     "slices",
-    "scatter=nbFT:3000,allgather=nbBDE:3000,alltoall=nbFT:20K,reduce_scatter=nbBDE:3000/"
+    "scatter=nbFT:3000,allgather=nbBDE:3000/slices,alltoall=nbFT:20K/slices,reduce_scatter=nbBDE:3000/"
     "slices,reduce_scatter_block=bBKT:20K/slices",
     ("scatter=MST:20K,allgather=MSTGather+CHAINBcast:1K,alltoall=bFT:2K,reduce_scatter=MSTReduce+nbFTScatterv:1K/"
      "slices,"

@@ -284,8 +284,7 @@ TEST_F(Selector, MistakesAreNamed) {
     refuse("allreduce", "WEFT_ALGORITHM: \"allreduce\" is not of the form collective=PROCESS/thread");
     refuse("bcast=MST,nonsense", "WEFT_ALGORITHM: \"nonsense\" is not of the form collective=PROCESS/thread");
     refuse("sort=BDE", "WEFT_ALGORITHM: there is no collective \"sort\"");
-    refuse("scan=BDE/flags",
-           "WEFT_ALGORITHM: scan has no thread-level algorithm \"flags\" (see weft-info --algorithms)");
+    refuse("scan=BDE/tree", "WEFT_ALGORITHM: scan has no thread-level algorithm \"tree\" (see weft-info --algorithms)");
     refuse("=MST", "WEFT_ALGORITHM: there is no collective \"\"");
     refuse(" bcast=MST", "WEFT_ALGORITHM: there is no collective \" bcast\"");
     refuse("bcast=mst", "WEFT_ALGORITHM: bcast has no process-level algorithm \"mst\" (see weft-info --algorithms)");

@@ -5,6 +5,7 @@
 #include "calls.h"
 #include "effort.h"
 #include "sim_worlds.h"
+#include "thread_algorithms.h"
 #include <algorithm>
 
 namespace {
@@ -12,20 +13,27 @@ namespace {
 const std::vector<Threads> shapes = {{1}, {2}, {5}, {1, 1, 1}, {2, 2}, {1, 3, 2}, {8, 1}, {1, 1, 1, 1, 1}, {9, 9, 9}};
 
 // Together they name every thread-level and every process-level algorithm.
-const char *const algorithms[] = {
-    "",
-    "barrier=DISS/counter,bcast=MST/counter,reduce=MST/counter,allreduce=nbBDE/counter",
-    "scan=linear/slices,exscan=nbFT/slices,reduce_scatter=nbBKT/slices,reduce_scatter_block=nbBDE/slices",
-    "scan=nbFT/inline,exscan=linear/inline,reduce_scatter=MSTReduce+nbFTScatterv/inline",
-    "scan=/slices,exscan=linear/slices,reduce_scatter_block=bBDE/inline",
-    "barrier=/flags,bcast=nbFT/flags,reduce=/slices,allreduce=MSTReduce+MSTBcast/slices",
-    "bcast=MST/inline,reduce=/inline,allreduce=MSTReduce+nbFTBcast/inline",
-    "bcast=nbFT/counter,allreduce=MSTReduce+nbFTBcast/counter",
-    "barrier=/tree,bcast=/tree,reduce=/tree,allreduce=/tree",
-    "bcast=CHAIN:1K/flags,reduce=MST:1K/slices,allreduce=RAB:5K/slices",
-};
+std::vector<std::string> every_algorithm() {
+    std::vector<std::string> texts = every_thread_algorithm();
+    texts.insert(
+        texts.end(),
+        {
+            "",
+            "barrier=DISS/counter,bcast=MST/counter,reduce=MST/counter,allreduce=nbBDE/counter",
+            "scan=linear/slices,exscan=nbFT/slices,reduce_scatter=nbBKT/slices,reduce_scatter_block=nbBDE/slices",
+            "scan=nbFT/inline,exscan=linear/inline,reduce_scatter=MSTReduce+nbFTScatterv/inline",
+            "exscan=linear/slices,reduce_scatter_block=bBDE/inline,reduce_scatter=nbBDE:1K/flags",
+            "bcast=nbFT/flags,allreduce=MSTReduce+MSTBcast/slices,reduce=MST:1K/flags",
+            "bcast=MST/inline,allreduce=MSTReduce+nbFTBcast/inline",
+            "bcast=nbFT/counter,allreduce=MSTReduce+nbFTBcast/counter",
+            "bcast=CHAIN:1K/flags,reduce=MST:1K/slices,allreduce=RAB:5K/slices,allgather=nbFT:1K/slices,"
+            "alltoall=nb1FT:1K/slices",
+        });
+    return texts;
+}
 
-constexpr unsigned several_algorithms = INTER_BIT(INTER_BARRIER) | INTER_BIT(INTER_BCAST) | INTER_REDUCTIONS;
+constexpr unsigned several_algorithms = INTER_BIT(INTER_BARRIER) | INTER_BIT(INTER_BCAST) | INTER_REDUCTIONS |
+                                        INTER_BIT(INTER_ALLGATHER) | INTER_BIT(INTER_ALLTOALL);
 
 // Every rank makes all the calls; with `dawdling` at its own pace.
 void perform_all(const JobShape &shape, const std::vector<Call> &calls, bool dawdling) {
@@ -60,7 +68,7 @@ TEST_P(Shapes, EveryCallIsRight) {
 // Every other shape has the other level.
 TEST_P(Shapes, EveryAlgorithmIsRight) {
     bool funneled = GetParam().size() % 2;
-    for (const char *algorithm : algorithms) {
+    for (const std::string &algorithm : every_algorithm()) {
         funneled = !funneled;
         JobShape shape{GetParam(), funneled ? WEFT_THREAD_FUNNELED : WEFT_THREAD_SERIALIZED};
         shape.algorithm = algorithm;
@@ -70,7 +78,7 @@ TEST_P(Shapes, EveryAlgorithmIsRight) {
         for (const Call &call : every_call(shape.ranks()))
             if (inter_is(call.kind, several_algorithms) && (call.root + int(call.words)) % 2 == 0)
                 calls.push_back(call);
-        perform_all(shape, effort::part_of(calls, strlen(algorithm) + size_t(shape.ranks())), false);
+        perform_all(shape, effort::part_of(calls, algorithm.size() + size_t(shape.ranks())), false);
         ASSERT_FALSE(HasFailure());
     }
 }

@@ -42,15 +42,22 @@ TEST(DeadPeer, ReceiveFromWhoHasSent) {
     EXPECT_DEAD(weft_recv(&value, 1, WEFT_INT, victim, 7, comm, nullptr));
 }
 
-// Nobody can say that it would not have been the dead one's.
+// Nobody can say that it would not have been the dead one's; but on a communicator that it is not in.
 TEST(DeadPeer, ReceiveFromAnySource) {
-    weft_comm *comm = weft_process_comm();
+    weft_comm *comm = weft_process_comm(), *others = nullptr;
+    ASSERT_EQ(WEFT_SUCCESS, weft_comm_split(comm, is_victim(), 0, &others)) << weft_last_error();
     greet(comm);
     if (is_victim())
         die();
     int value = 0;
     EXPECT_DEAD(weft_recv(&value, 1, WEFT_INT, WEFT_ANY_SOURCE, 7, comm, nullptr));
+    int next = (weft_rank(others) + 1) % weft_size(others);
+    weft_request *request = nullptr;
+    EXPECT_EQ(WEFT_SUCCESS, weft_isend(&value, 1, WEFT_INT, next, 7, others, &request)) << weft_last_error();
+    EXPECT_EQ(WEFT_SUCCESS, weft_recv(&value, 1, WEFT_INT, WEFT_ANY_SOURCE, 7, others, nullptr)) << weft_last_error();
+    EXPECT_EQ(WEFT_SUCCESS, weft_wait(&request, nullptr)) << weft_last_error();
     live_on(comm);
+    EXPECT_EQ(WEFT_SUCCESS, weft_comm_free(&others)) << weft_last_error();
 }
 
 TEST(DeadPeer, Requests) {

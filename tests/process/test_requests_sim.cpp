@@ -3,6 +3,7 @@
 // operations of all. The test of requests under ThreadSanitizer.
 #include "effort.h"
 #include "hier/sim_worlds.h"
+#include "hier/thread_algorithms.h"
 #include "program.h"
 
 namespace {
@@ -47,7 +48,7 @@ namespace {
 class SimTeams : public ::testing::TestWithParam<Threads> {
   protected:
     void on_team(weft_thread_level level, weft_wait_policy policy, int slots, uint64_t seed,
-                 const std::function<void(weft_comm *)> &run, const char *algorithm = "") {
+                 const std::function<void(weft_comm *)> &run, const std::string &algorithm = "") {
         threads::Watchdog watchdog(280);
         JobShape shape{GetParam(), level, policy};
         shape.slots = slots;
@@ -76,11 +77,10 @@ TEST_P(SimTeams, EveryWaitingPolicy) {
 }
 
 TEST_P(SimTeams, EveryThreadAlgorithm) {
-    for (const char *algorithm :
-         {"barrier=/counter,bcast=/counter,reduce=/counter,allreduce=/counter",
-          "barrier=/tree,bcast=/tree,reduce=/tree,allreduce=/tree",
-          "bcast=/flags,reduce=/slices,allreduce=/slices,scan=/slices,exscan=/slices,reduce_scatter=/slices",
-          "bcast=nbFT:1K/flags,reduce=CHAIN:1K/slices,allreduce=nbBDE:1K/slices"})
+    std::vector<std::string> algorithms = every_thread_algorithm();
+    algorithms.push_back(
+        "bcast=nbFT:1K/flags,reduce=CHAIN:1K/slices,allreduce=nbBDE:1K/slices,allgather=nbFT:1K/slices");
+    for (const std::string &algorithm : algorithms)
         on_team(
             WEFT_THREAD_SERIALIZED, WEFT_WAIT_AUTO, 4, 11,
             [=](weft_comm *comm) {
