@@ -118,9 +118,17 @@ void hier_await_slot(hier_call *call);
 /** Declares the network part; nothing on a single node. Every thread of the process declares the same. */
 void hier_network(hier_call *call, int need_thread, unsigned need_phase, hier_start_function *start);
 
+/** Copies what is mostly one number. */
+static inline void hier_copy_short(void *to, const void *from, size_t bytes) {
+    if (bytes == sizeof(uint64_t))
+        memcpy(to, from, sizeof(uint64_t));
+    else
+        memcpy(to, from, bytes);
+}
+
 /** Puts this thread's operand into its cell; when all have, whoever drives has the network part started by `start`. */
 static inline void hier_offer_inline(hier_call *call, hier_start_function *start) {
-    memcpy(call->meeting.own->payload.bytes, call->arguments->send, call->arguments->bytes);
+    hier_copy_short(call->meeting.own->payload.bytes, call->arguments->send, call->arguments->bytes);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start);
     intra_post(&call->meeting, HIER_READY);
 }

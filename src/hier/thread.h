@@ -58,7 +58,7 @@ static inline void hier_take_cells(const hier_call *call, char *to, int except) 
     size_t bytes = call->arguments->bytes;
     for (int thread = 0; thread < hier_threads(call); thread++)
         if (thread != except)
-            memcpy(hier_at(to, (size_t)thread, bytes), call->meeting.cells[thread].payload.bytes, bytes);
+            hier_copy_short(hier_at(to, (size_t)thread, bytes), call->meeting.cells[thread].payload.bytes, bytes);
 }
 
 static inline bool hier_by_slices(const hier_call *call) {
@@ -114,8 +114,8 @@ static inline void hier_no_sum(hier_call *call) {
 /** Combines a slice of all threads' operands, which are in their cells or offered, in thread order. */
 static inline void hier_combine(hier_call *call, bool in_cells, intra_slice slice, void *out) {
     const hier_arguments *arguments = call->arguments;
-    hier_combined(call, intra_combine(&call->meeting, (intra_operands){in_cells, arguments->send}, arguments->op,
-                                      arguments->recv_type, slice, out));
+    intra_operands operands = {in_cells, arguments->send, arguments->op, arguments->recv_type};
+    hier_combined(call, intra_combine(&call->meeting, &operands, slice, out));
 }
 
 /** A process-level reduction of the nodes' sums, in place. */

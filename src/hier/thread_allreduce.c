@@ -85,8 +85,8 @@ static bool by_slices(hier_call *call) {
     HIER_SYNC(call, HIER_OFFERED);
     if (hier_single_node(call)) {
         intra_slice slice = intra_slice_of(arguments->recv_count, size, call->comm->thread, hier_threads(call));
-        hier_combined(call, intra_combine_for_all(&call->meeting, arguments->send, arguments->recv, arguments->op,
-                                                  arguments->recv_type, slice));
+        intra_operands operands = {false, arguments->send, arguments->op, arguments->recv_type};
+        hier_combined(call, intra_combine_for_all(&call->meeting, &operands, slice, arguments->recv));
     } else {
         hier_combine_pieces(call, intra_offer_of(&call->meeting, 0)->recv);
         intra_post(&call->meeting, HIER_READY);

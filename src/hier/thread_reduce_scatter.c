@@ -102,13 +102,14 @@ static bool by_inline(hier_call *call) {
     unsigned char *own = call->meeting.own->payload.bytes;
     blocks of = blocks_of(call);
     /* In place the block goes to where other elements of the own operand stand: then that in the cell is read. */
-    intra_operands operands = {true, arguments->send == arguments->recv ? own : arguments->send};
+    intra_operands operands = {true, arguments->send == arguments->recv ? own : arguments->send, arguments->op,
+                               arguments->recv_type};
     HIER_RESUME(call);
     hier_offer_inline(call, start_inline);
     if (hier_single_node(call)) {
         HIER_AWAIT(call, hier_await_sync(call, HIER_READY));
-        hier_combined(call, intra_combine(&call->meeting, operands, arguments->op, arguments->recv_type,
-                                          (intra_slice){of.own_begin, of.own}, arguments->recv));
+        hier_combined(call,
+                      intra_combine(&call->meeting, &operands, (intra_slice){of.own_begin, of.own}, arguments->recv));
     } else {
         HIER_AWAIT(call, hier_await_network(call));
         copy_own(call, &of, call->meeting.release->payload.bytes);

@@ -58,9 +58,9 @@ static int start_inline(hier_call *call) {
 static void combine_first(hier_call *call, bool in_cells, void *out) {
     const hier_arguments *arguments = call->arguments;
     int threads = call->comm->thread + !is_exclusive(call);
+    intra_operands operands = {in_cells, arguments->send, arguments->op, arguments->recv_type};
     if (threads)
-        hier_combined(call, intra_combine_first(&call->meeting, threads, (intra_operands){in_cells, arguments->send},
-                                                arguments->op, arguments->recv_type, hier_whole(call), out));
+        hier_combined(call, intra_combine_first(&call->meeting, threads, &operands, hier_whole(call), out));
 }
 
 /* Have the threads before this one come to the phase? */

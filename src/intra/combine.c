@@ -18,11 +18,11 @@ intra_slice intra_slice_of(size_t count, size_t element_bytes, int index, int pa
     return (intra_slice){begin, end - begin};
 }
 
-static const char *operand(const intra_meeting *meeting, intra_operands operands, int thread) {
+static const char *operand(const intra_meeting *meeting, const intra_operands *operands, int thread) {
     const intra_cell *cell = &meeting->cells[thread];
     if (thread == meeting->member->thread)
-        return operands.own;
-    return operands.in_cells ? (const char *)cell->payload.bytes : (const char *)cell->payload.offer.send;
+        return operands->own;
+    return operands->in_cells ? (const char *)cell->payload.bytes : (const char *)cell->payload.offer.send;
 }
 
 /*
@@ -30,20 +30,21 @@ static const char *operand(const intra_meeting *meeting, intra_operands operands
  * the sum so far in a scratch piece. The first operand comes last and meets the sum straight in `out`; so `out` may be
  * any operand.
  */
-static int combine_piece(const intra_meeting *meeting, int threads, intra_operands operands, const weft_op *op,
-                         const weft_datatype *type, intra_slice piece, void *out, void *scratch) {
-    size_t at = piece.begin * type->size_bytes;
+static inline int combine_piece(const intra_meeting *meeting, int threads, const intra_operands *operands,
+                                intra_slice piece, void *out, void *scratch) {
+    size_t size = operands->type->size_bytes, at = piece.begin * size;
     int last = threads - 1;
     const void *sum = operand(meeting, operands, last) + at;
     for (int thread = last - 1; thread >= 0; thread--) {
         void *next = thread ? scratch : out;
-        int code = core_reduce(op, type, operand(meeting, operands, thread) + at, sum, next, piece.count);
+        int code =
+            core_reduce(operands->op, operands->type, operand(meeting, operands, thread) + at, sum, next, piece.count);
         if (code)
             return code;
         sum = next;
     }
-    if (last == 0 && sum != out)
-        memcpy(out, sum, piece.count * type->size_bytes);
+    if (last == 0 && sum != out && piece.count && size)
+        memcpy(out, sum, piece.count * size);
     return WEFT_SUCCESS;
 }
 
@@ -54,55 +55,63 @@ static void spread(const intra_meeting *meeting, intra_slice piece, size_t size,
             memcpy((char *)intra_offer_of(meeting, thread)->recv + piece.begin * size, out, piece.count * size);
 }
 
-/* `most` elements at a time, for which `scratch` has room. */
-static int combine_pieces(const intra_meeting *meeting, int threads, intra_operands operands, const weft_op *op,
-                          const weft_datatype *type, intra_slice slice, void *out, bool for_all, size_t most,
-                          void *scratch) {
-    size_t size = type->size_bytes;
-    for (size_t done = 0; done < slice.count; done += most) {
-        size_t count = slice.count - done < most ? slice.count - done : most;
+/* How a slice is combined: so many elements at a time, for which `scratch` has room. */
+typedef struct way {
+    size_t most;
+    void *scratch;
+    bool for_all;
+} way;
+
+static int combine_pieces(const intra_meeting *meeting, int threads, const intra_operands *operands, intra_slice slice,
+                          char *out, const way *by) {
+    size_t size = operands->type->size_bytes;
+    for (size_t done = 0; done < slice.count; done += by->most) {
+        size_t count = slice.count - done < by->most ? slice.count - done : by->most;
         intra_slice piece = {slice.begin + done, count};
-        char *place = (char *)out + done * size;
-        int code = combine_piece(meeting, threads, operands, op, type, piece, place, scratch);
+        char *place = out + done * size;
+        int code = combine_piece(meeting, threads, operands, piece, place, by->scratch);
         if (code)
             return code;
-        if (for_all)
+        if (by->for_all)
             spread(meeting, piece, size, place);
     }
     return WEFT_SUCCESS;
 }
 
-static int combine(const intra_meeting *meeting, int threads, intra_operands operands, const weft_op *op,
-                   const weft_datatype *type, intra_slice slice, void *out, bool for_all) {
+static int combine(const intra_meeting *meeting, int threads, const intra_operands *operands, intra_slice slice,
+                   char *out, bool for_all) {
     alignas(64) unsigned char scratch[PIECE_BYTES];
-    size_t size = type->size_bytes;
+    size_t size = operands->type->size_bytes;
+    way by = {.scratch = scratch, .for_all = for_all};
     if (size == 0 || slice.count == 0)
         return WEFT_SUCCESS;
-    /* Up to two operands need no scratch: one pass over all, unless it should still be in the cache afterwards. */
-    if (!for_all && threads <= 2)
-        return combine_pieces(meeting, threads, operands, op, type, slice, out, false, slice.count, NULL);
-    if (size <= PIECE_BYTES)
-        return combine_pieces(meeting, threads, operands, op, type, slice, out, for_all, PIECE_BYTES / size, scratch);
-    void *element = malloc(size);
-    if (!element)
+    if (size <= PIECE_BYTES) {
+        by.most = PIECE_BYTES / size;
+        return combine_pieces(meeting, threads, operands, slice, out, &by);
+    }
+    by.most = 1;
+    by.scratch = malloc(size);
+    if (!by.scratch)
         return WEFT_ERR_NOMEM;
-    int code = combine_pieces(meeting, threads, operands, op, type, slice, out, for_all, 1, element);
-    free(element);
+    int code = combine_pieces(meeting, threads, operands, slice, out, &by);
+    free(by.scratch);
     return code;
 }
 
-int intra_combine(const intra_meeting *meeting, intra_operands operands, const weft_op *op, const weft_datatype *type,
-                  intra_slice slice, void *out) {
-    return combine(meeting, meeting->team->threads, operands, op, type, slice, out, false);
+int intra_combine_first(const intra_meeting *meeting, int threads, const intra_operands *operands, intra_slice slice,
+                        void *out) {
+    /* Up to two operands need no scratch: one pass over all. */
+    if (threads <= 2)
+        return combine_piece(meeting, threads, operands, slice, out, NULL);
+    return combine(meeting, threads, operands, slice, out, false);
 }
 
-int intra_combine_first(const intra_meeting *meeting, int threads, intra_operands operands, const weft_op *op,
-                        const weft_datatype *type, intra_slice slice, void *out) {
-    return combine(meeting, threads, operands, op, type, slice, out, false);
+int intra_combine(const intra_meeting *meeting, const intra_operands *operands, intra_slice slice, void *out) {
+    return intra_combine_first(meeting, meeting->team->threads, operands, slice, out);
 }
 
-int intra_combine_for_all(const intra_meeting *meeting, const void *own, void *recv, const weft_op *op,
-                          const weft_datatype *type, intra_slice slice) {
-    char *out = (char *)recv + slice.begin * type->size_bytes;
-    return combine(meeting, meeting->team->threads, (intra_operands){false, own}, op, type, slice, out, true);
+int intra_combine_for_all(const intra_meeting *meeting, const intra_operands *operands, intra_slice slice, void *recv) {
+    /* Piece by piece, since each should still be in the cache when it is spread. */
+    char *out = (char *)recv + slice.begin * operands->type->size_bytes;
+    return combine(meeting, meeting->team->threads, operands, slice, out, true);
 }

@@ -10,12 +10,14 @@
 #include <intra/meeting.h>
 
 /**
- * Where the operands are: in the payloads of the cells, or at the offers' send addresses. The caller's own is given by its
+ * What is combined: the operands in the payloads of the cells, or at the offers' send addresses. The caller's own is given by its
  * address: its cell has most likely moved to the cache of a thread that read it, and reading it would fetch it back.
  */
 typedef struct intra_operands {
     bool in_cells;
     const void *own;
+    const weft_op *op;
+    const weft_datatype *type;
 } intra_operands;
 
 typedef struct intra_slice {
@@ -30,18 +32,16 @@ intra_slice intra_slice_of(size_t count, size_t element_bytes, int index, int pa
  * element `begin` goes). `out` may be the place of one of the operands. All threads have posted their operands. Returns
  * WEFT_SUCCESS, or WEFT_ERR_NOMEM without memory for one element, which only elements of more than 8 KiB need.
  */
-int intra_combine(const intra_meeting *meeting, intra_operands operands, const weft_op *op, const weft_datatype *type,
-                  intra_slice slice, void *out);
+int intra_combine(const intra_meeting *meeting, const intra_operands *operands, intra_slice slice, void *out);
 
 /** As intra_combine() with the operands of the first `threads` threads only, at least one; `out` as there. */
-int intra_combine_first(const intra_meeting *meeting, int threads, intra_operands operands, const weft_op *op,
-                        const weft_datatype *type, intra_slice slice, void *out);
+int intra_combine_first(const intra_meeting *meeting, int threads, const intra_operands *operands, intra_slice slice,
+                        void *out);
 
 /**
- * Combines a slice of the offered operands, and puts the result into every thread's offered recv; own, recv: the caller's.
- * Returns as intra_combine().
+ * Combines a slice of the offered operands, and puts the result into every thread's offered recv; recv: the caller's. Returns as
+ * intra_combine().
  */
-int intra_combine_for_all(const intra_meeting *meeting, const void *own, void *recv, const weft_op *op,
-                          const weft_datatype *type, intra_slice slice);
+int intra_combine_for_all(const intra_meeting *meeting, const intra_operands *operands, intra_slice slice, void *recv);
 
 #endif

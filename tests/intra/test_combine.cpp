@@ -40,7 +40,7 @@ class Combine : public ::testing::TestWithParam<int> {
     }
     // As the thread sees them: its own by its address.
     intra_operands offered(int thread) const {
-        return {false, operands[size_t(thread)].data()};
+        return {false, operands[size_t(thread)].data(), op, WEFT_UINT64_T};
     }
     Words oracle() const {
         Words result = operands[0];
@@ -67,7 +67,8 @@ TEST_P(Combine, OfferedOperandsMeetInThreadOrder) {
         offer();
         Words out(words + 2, 77), expected = oracle();
         expected.insert(expected.begin(), 77), expected.push_back(77);
-        intra_combine(&meetings[0], offered(0), op, WEFT_UINT64_T, {0, words}, out.data() + 1);
+        intra_operands by = offered(0);
+        intra_combine(&meetings[0], &by, {0, words}, out.data() + 1);
         EXPECT_EQ(out, expected) << words << " words";
     }
 }
@@ -79,8 +80,8 @@ TEST_P(Combine, TheResultMayReplaceAnyOperand) {
             offer();
             Words expected = oracle();
             std::vector<Words> before = operands;
-            intra_combine(&meetings[size_t(T - 1)], offered(T - 1), op, WEFT_UINT64_T, {0, words},
-                          operands[size_t(victim)].data());
+            intra_operands by = offered(T - 1);
+            intra_combine(&meetings[size_t(T - 1)], &by, {0, words}, operands[size_t(victim)].data());
             before[size_t(victim)] = expected;
             EXPECT_EQ(operands, before) << words << " words into operand " << victim;
         }
@@ -93,8 +94,8 @@ TEST_P(Combine, SlicesOfAllThreadsMakeTheWhole) {
         Words out(words, 77);
         for (int thread = 0; thread < T; thread++) {
             intra_slice slice = intra_slice_of(words, sizeof(uint64_t), thread, T);
-            intra_combine(&meetings[size_t(thread)], offered(thread), op, WEFT_UINT64_T, slice,
-                          out.data() + slice.begin);
+            intra_operands by = offered(thread);
+            intra_combine(&meetings[size_t(thread)], &by, slice, out.data() + slice.begin);
         }
         EXPECT_EQ(out, oracle()) << words << " words";
     }
@@ -107,7 +108,8 @@ TEST_P(Combine, InlineOperandsComeFromTheCells) {
             if (words)
                 memcpy(meetings[thread].own->payload.bytes, operands[thread].data(), words * sizeof(uint64_t));
         Words out(words, 77);
-        intra_combine(&meetings[0], {true, operands[0].data()}, op, WEFT_UINT64_T, {0, words}, out.data());
+        intra_operands by = {true, operands[0].data(), op, WEFT_UINT64_T};
+        intra_combine(&meetings[0], &by, {0, words}, out.data());
         EXPECT_EQ(out, oracle()) << words << " words";
     }
 }
@@ -128,8 +130,8 @@ TEST_P(Combine, ForAllWritesItsSliceEverywhereAndNothingElse) {
             intra_slice slice = intra_slice_of(words, sizeof(uint64_t), self, T);
             for (Words &one : expected)
                 std::copy_n(result.begin() + ptrdiff_t(slice.begin), slice.count, one.begin() + ptrdiff_t(slice.begin));
-            intra_combine_for_all(&meetings[size_t(self)], operands[size_t(self)].data(),
-                                  meetings[size_t(self)].own->payload.offer.recv, op, WEFT_UINT64_T, slice);
+            intra_operands by = offered(self);
+            intra_combine_for_all(&meetings[size_t(self)], &by, slice, meetings[size_t(self)].own->payload.offer.recv);
             EXPECT_EQ(in_place ? operands : received, expected) << words << " words" << (in_place ? " in place" : "");
         }
 }
@@ -157,13 +159,14 @@ TEST_P(Combine, PiecesHoldWholeElementsOfAnySize) {
             }
         for (size_t thread = 0; thread < threads; thread++)
             meetings[thread].own->payload.offer.send = bytes[thread].data();
-        intra_combine(&meetings[0], {false, bytes[0].data()}, WEFT_SUM, WEFT_UINT8_T, {0, count}, out.data());
+        intra_operands of_bytes = {false, bytes[0].data(), WEFT_SUM, WEFT_UINT8_T};
+        intra_combine(&meetings[0], &of_bytes, {0, count}, out.data());
         EXPECT_EQ(out, sums) << count;
         for (size_t thread = 0; thread < threads; thread++)
             meetings[thread].own->payload.offer.send = pairs[thread].data();
         std::vector<pair> got(count);
-        intra_combine(&meetings[0], {false, pairs[0].data()}, WEFT_MAXLOC, WEFT_LONG_DOUBLE_INT, {0, count},
-                      got.data());
+        intra_operands of_pairs = {false, pairs[0].data(), WEFT_MAXLOC, WEFT_LONG_DOUBLE_INT};
+        intra_combine(&meetings[0], &of_pairs, {0, count}, got.data());
         for (size_t i = 0; i < count; i++)
             ASSERT_TRUE(got[i].value == most[i].value && got[i].index == most[i].index) << count << ", element " << i;
     }
