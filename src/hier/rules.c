@@ -21,7 +21,8 @@
  * whole vectors and slices: the limit is where a second message costs as much as the bytes that it spares.
  *
  * The thread level's limits are measured: what fits a cell goes inline, on one node sums up to 256 bytes, and of two threads what
- * they show each other up to so much: then they meet once, not twice, at the price of a copy. What all nodes' threads gather must fit
+ * they show each other up to so much: then they meet once, not twice, at the price of a copy. By flags two threads meet less often than by
+ * slices; and what both read of a long allgather is read once by slices, which counts while all of it is in the caches. What all nodes' threads gather must fit
  * the tray, too.
  */
 #include <hier/select.h>
@@ -86,6 +87,8 @@ const hier_rule hier_rules[] = {
     {INTER_GATHERV,              ANY, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
 
     {INTER_ALLGATHER,              1,   2, 128,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_ALLGATHER,              1,   2, KIB(128), "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
+    {INTER_ALLGATHER,              1,   2, MIB(1),   "nbFT",                   0,        HIER_SLICES, HIER_STRUCTURE},
     {INTER_ALLGATHER,              1,   2, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_ALLGATHER,              1, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_ALLGATHER,              2,   2, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
@@ -93,7 +96,8 @@ const hier_rule hier_rules[] = {
     {INTER_ALLGATHER,              8,   8, 64,       "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_ALLGATHER,             16,  16, 16,       "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_ALLGATHER,              4,   1, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
-    {INTER_ALLGATHER,              4, ANY, KIB(512), "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
+    {INTER_ALLGATHER,              4, ANY, KIB(16),  "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
+    {INTER_ALLGATHER,              4, ANY, KIB(512), "nbFT",                   0,        HIER_SLICES, HIER_MODEL},
     {INTER_ALLGATHER,              4, ANY, ALL,      "nbFT",                   KIB(256), HIER_FLAGS,  HIER_HOST},
     {INTER_ALLGATHER,              4, ANY, ALL,      "nbFT",                   KIB(64),  HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLGATHER,             24, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
@@ -145,6 +149,8 @@ const hier_rule hier_rules[] = {
     {INTER_ALLTOALLV,            ANY, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_ALLTOALLW,            ANY, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
 
+    {INTER_REDUCE,                 1,   2, 512,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_REDUCE,                 1,   2, KIB(8),   "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_REDUCE,                24, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_REDUCE,               ANY, ANY, INLINE,   "MST",                    0,        HIER_INLINE, HIER_MODEL},
     {INTER_REDUCE,                 2,   1, KIB(4),   "nbFT",                   0,        HIER_SLICES, HIER_HOST},
@@ -179,6 +185,7 @@ const hier_rule hier_rules[] = {
     {INTER_ALLREDUCE,              2,   1, KIB(64),  "nbBDE",                  0,        HIER_SLICES, HIER_HOST},
     {INTER_ALLREDUCE,              2,   1, MIB(2),   "RAB",                    0,        HIER_SLICES, HIER_HOST},
     {INTER_ALLREDUCE,              2,   1, ALL,      "BKT",                    0,        HIER_SLICES, HIER_HOST},
+    {INTER_ALLREDUCE,              2,   4, KIB(8),   "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
     {INTER_ALLREDUCE,              4, ANY, KIB(8),   "nbFT",                   0,        HIER_SLICES, HIER_HOST},
     {INTER_ALLREDUCE,              2, ANY, MIB(2),   "RAB",                    0,        HIER_SLICES, HIER_HOST},
     {INTER_ALLREDUCE,              4, ANY, KIB(32),  "BKT",                    0,        HIER_SLICES, HIER_HOST},
@@ -253,6 +260,8 @@ const hier_rule hier_rules[] = {
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
 
+    {INTER_SCAN,                   1,   2, 32,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_SCAN,                   1,   2, KIB(32),  "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_SCAN,                  24, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_SCAN,                 ANY, ANY, INLINE,   "BDE",                    0,        HIER_INLINE, HIER_MODEL},
     {INTER_SCAN,                   2, ANY, ALL,      "BDE",                    0,        HIER_SLICES, HIER_HOST},
@@ -274,6 +283,8 @@ const hier_rule hier_rules[] = {
     {INTER_SCAN,                 ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_SCAN,                 ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
 
+    {INTER_EXSCAN,                 1,   2, 32,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_EXSCAN,                 1,   2, KIB(8),   "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_EXSCAN,                24, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_EXSCAN,               ANY, ANY, INLINE,   "BDE",                    0,        HIER_INLINE, HIER_MODEL},
     {INTER_EXSCAN,                 2, ANY, ALL,      "BDE",                    0,        HIER_SLICES, HIER_HOST},

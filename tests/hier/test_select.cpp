@@ -109,13 +109,7 @@ TEST_F(Selector, TheFirstRowThatFitsWins) {
     parse("");
     std::mt19937 random(5);
     std::set<const hier_rule *> used;
-    for (int round = 0; round < 200000; round++) {
-        hier_key key = key_of(inter_collective(random() % INTER_COLLECTIVES), 1 << random() % 12,
-                              random() % 8 ? size_t(1) << random() % 26 : 0, random() % 4, 1 << random() % 8);
-        key.nodes += int(random() % size_t(key.nodes)) - (key.nodes > 1);
-        key.bytes += random() % 3 - (key.bytes > 0);
-        key.bracketed = inter_is(key.collective, INTER_REDUCTIONS) && random() % 4 == 0;
-        key.one_host = random() % 2;
+    auto look = [&](const hier_key &key) {
         const hier_rule *first = nullptr;
         for (const hier_rule *row = hier_rules + hier_rules_count; row-- != hier_rules;) {
             inter_algorithm algorithm;
@@ -128,7 +122,23 @@ TEST_F(Selector, TheFirstRowThatFitsWins) {
         ASSERT_EQ(hier_select_rule(&selector, key), first)
             << inter_collective_name(key.collective) << " nodes " << key.nodes << " bytes " << key.bytes;
         used.insert(first);
+    };
+    for (int round = 0; round < 100000; round++) {
+        hier_key key = key_of(inter_collective(random() % INTER_COLLECTIVES), 1 << random() % 12,
+                              random() % 8 ? size_t(1) << random() % 26 : 0, random() % 4, 1 << random() % 8);
+        key.nodes += int(random() % size_t(key.nodes)) - (key.nodes > 1);
+        key.bytes += random() % 3 - (key.bytes > 0);
+        key.bracketed = inter_is(key.collective, INTER_REDUCTIONS) && random() % 4 == 0;
+        key.one_host = random() % 2;
+        look(key);
     }
+    for (const hier_rule *row = hier_rules; row != hier_rules + hier_rules_count; row++) // at its limits
+        for (int how = 0; how < 8; how++) {
+            hier_key key = key_of(row->collective, row->max_nodes, row->max_bytes, how & 1, row->max_threads);
+            key.bracketed = inter_is(row->collective, INTER_REDUCTIONS) && how & 2;
+            key.one_host = how & 4;
+            look(key);
+        }
     for (size_t i = 0; i < hier_rules_count; i++)
         EXPECT_TRUE(used.count(&hier_rules[i]))
             << "no key reaches row " << i << " of " << inter_collective_name(hier_rules[i].collective);
