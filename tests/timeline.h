@@ -158,7 +158,7 @@ class Timeline {
     }
 
   private:
-    std::map<std::string, Span> open_; // by id
+    std::map<std::string, std::vector<Span>> open_; // by id, one in the other
 
     static long long ns(const Json &microseconds) {
         EXPECT_EQ(microseconds.kind, Json::NUMBER);
@@ -191,14 +191,20 @@ class Timeline {
             span.ended_ns += ns(event["dur"]);
             track.spans.push_back(span);
         } else if (phase == "b") {
-            EXPECT_TRUE(open_.emplace(event["id"].text, span).second);
+            open_[event["id"].text].push_back(span);
         } else if (phase == "e") {
-            Span &begun = open_[event["id"].text];
+            std::vector<Span> &open = open_[event["id"].text];
+            ASSERT_FALSE(open.empty()) << name;
+            Span begun = open.back();
             EXPECT_EQ(begun.name, name);
+            EXPECT_EQ(begun.category, event["cat"].text);
+            EXPECT_TRUE(open.size() == 1 || open.front().category == begun.category) << name;
             begun.ended_ns = span.began_ns;
             begun.overlaps = true;
             track.spans.push_back(begun);
-            open_.erase(event["id"].text);
+            open.pop_back();
+            if (open.empty())
+                open_.erase(event["id"].text);
         } else if (phase == "i" && name == "dropped") {
             dropped += static_cast<long long>(event["args"]["events"].number);
         } else {

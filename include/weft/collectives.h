@@ -14,7 +14,7 @@
  *   blocking ones among them.
  * - The persistent ones (weft_…_init) prepare the operation: weft_start() starts it, again and again, and completing it
  *   leaves the request for the next start. Ranks prepare them in the same order, and start them in any. Starting again takes
- *   no memory.
+ *   no memory; on a thread communicator from the third start on, since ranks may be at two of them.
  * - On a thread communicator as many of a team's nonblocking operations move on at once as the team has slots (WEFT_SLOTS);
  *   those started later wait for their turn, which no call waits for. A persistent one has a slot of its own.
  * - Reductions combine in an order of their own choice, the same everywhere in one call, and sums of floating-point numbers round

@@ -63,10 +63,10 @@ static bool join_node(const hier_layout *layout, hier_blocks *blocks, int node, 
 void hier_blocks_join(hier_call *call, hier_blocks *blocks, int except) {
     const hier_layout *layout = call->comm->layout;
     size_t nodes = (size_t)layout->nodes, end = 0;
-    size_t *arrays = malloc((2 * nodes + 1) * sizeof(*arrays));
+    size_t *arrays = hier_more_scratch(call, HIER_PLAN, (2 * nodes + 1) * sizeof(*arrays));
     if (!arrays)
         return;
-    call->memory[0] = blocks->offsets = arrays;
+    blocks->offsets = arrays;
     blocks->places = arrays + nodes + 1;
     blocks->in_order = true;
     ptrdiff_t low = lowest(layout, blocks, except);

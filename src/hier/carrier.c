@@ -23,7 +23,8 @@ void hier_channel_enter(hier_channel *channel) {
 intra_mailbox *hier_channel_mailbox(hier_channel *channel, const inter_am_header *header) {
     size_t thread = hier_wire_thread(header);
     const hier_boxes *boxes = &channel->boxes[hier_wire_context(header)];
-    return thread < (size_t)boxes->threads ? &boxes->mailboxes[thread] : NULL;
+    bool here = thread < (size_t)boxes->threads && hier_wire_is_of(header, boxes->generation);
+    return here ? &boxes->mailboxes[thread] : NULL;
 }
 
 /*
@@ -91,6 +92,22 @@ static void put(hier_channel *channel, const inter_arrival *arrival, intra_mailb
         hier_flow_kept(channel, arrival->peer, to);
 }
 
+/* Will there be a communicator that it is for? One that has gone, and a thread that is not there, have lost what comes for them. */
+static bool is_awaited(const hier_channel *channel, const inter_am_header *header) {
+    size_t context = hier_wire_context(header);
+    return !channel->boxes[context].mailboxes && hier_contexts_expect(&channel->world->contexts, (uint32_t)context);
+}
+
+/* Who sends it goes on as if it had been received. */
+static void discard(hier_channel *channel, const inter_arrival *arrival, intra_parcel *parcel) {
+    const hier_letter *letter = parcel ? parcel->foreign : NULL;
+    if (letter)
+        channel->transport->am_drop(channel->transport, &letter->arrival);
+    else if (!parcel && !arrival->data && arrival->bytes)
+        channel->transport->am_drop(channel->transport, arrival);
+    free(parcel);
+}
+
 /* It is its turn. `parcel` is NULL, or the message was packed up before. */
 static void deliver(hier_channel *channel, const inter_arrival *arrival, intra_parcel *parcel) {
     if (hier_wire_flags(&arrival->header) & (HIER_FLAG_STOP | HIER_FLAG_GO)) {
@@ -103,6 +120,10 @@ static void deliver(hier_channel *channel, const inter_arrival *arrival, intra_p
         intra_mail_arrive(to, hier_wire_source(&arrival->header), hier_wire_tag(&arrival->header), arrival->data,
                           arrival->bytes))
         return;
+    if (!to && !is_awaited(channel, &arrival->header)) {
+        discard(channel, arrival, parcel);
+        return;
+    }
     if (!parcel)
         parcel = pack_up(arrival);
     if (!to)
@@ -151,19 +172,22 @@ static void arrived(void *argument, const inter_arrival *arrival) {
  * Opening and closing.
  */
 
-void hier_channel_open(hier_channel *channel, uint32_t context, intra_mailbox *mailboxes, int threads) {
-    channel->boxes[context] = (hier_boxes){mailboxes, mailboxes ? threads : 0};
+void hier_channel_open(hier_channel *channel, uint32_t context, hier_boxes boxes) {
+    channel->boxes[context] = boxes;
     if (channel->opened <= context)
         channel->opened = context + 1;
     for (hier_held **link = &channel->homeless; *link;) {
         hier_held *held = *link;
         intra_mailbox *to = hier_channel_mailbox(channel, &held->header);
-        if (!to) {
+        if (hier_wire_context(&held->header) != context || !boxes.mailboxes) {
             link = &held->next;
             continue;
         }
         *link = held->next;
-        intra_parcel_push(to, held->parcel);
+        if (to)
+            intra_parcel_push(to, held->parcel);
+        else
+            discard(channel, NULL, held->parcel);
         free(held);
     }
 }

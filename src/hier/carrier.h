@@ -49,8 +49,9 @@ typedef struct hier_letter {
 
 /** The mailboxes of a communicator's ranks in this process. */
 typedef struct hier_boxes {
-    intra_mailbox *mailboxes;
+    intra_mailbox *mailboxes; /* NULL: there is none */
     int threads;
+    uint32_t generation;
 } hier_boxes;
 
 /** A message that cannot be delivered yet: one before it is missing, or its communicator is not made here yet. */
@@ -121,8 +122,8 @@ static inline int hier_channel_peer(const hier_channel *channel, int process, in
 /** A zeroed channel's fields; its peers have `each` channels a process. */
 void hier_channel_init(hier_channel *channel, struct hier_world *world, int each, bool locks);
 
-/** Ranks of a context can be reached by a channel from now on, or no longer (mailboxes NULL). */
-void hier_channel_open(hier_channel *channel, uint32_t context, intra_mailbox *mailboxes, int threads);
+/** The ranks of a communicator can be reached by a channel from now on, or no longer (mailboxes NULL). */
+void hier_channel_open(hier_channel *channel, uint32_t context, hier_boxes boxes);
 
 /** Messages come in from now on. WEFT_ERR_NOMEM. */
 int hier_channel_listen(hier_channel *channel);
@@ -136,7 +137,7 @@ bool hier_channel_progress(hier_channel *channel);
 /** Frees what was never delivered. The transport is still there. */
 void hier_channel_close(hier_channel *channel);
 
-/** Where a message of a context and a thread goes; NULL: its communicator is not made here yet. */
+/** Where a message goes; NULL: its communicator, or that thread of it, is not here. */
 intra_mailbox *hier_channel_mailbox(hier_channel *channel, const inter_am_header *header);
 
 /**

@@ -133,14 +133,14 @@ int hier_channels_open(weft_comm *parent, int threads) {
     return code;
 }
 
-void hier_channels_let_in(hier_world *world, uint32_t context, intra_mailbox *mailboxes, int threads) {
+void hier_channels_let_in(hier_world *world, uint32_t context, hier_boxes boxes) {
     hier_funnel_enter(world);
-    hier_channel_open(&world->channel, context, mailboxes, threads);
+    hier_channel_open(&world->channel, context, boxes);
     hier_funnel_leave(world);
     hier_channel *channel;
     for (int number = 0; (channel = hier_channel_at(world, number)); number++) {
         hier_channel_enter(channel);
-        hier_channel_open(channel, context, mailboxes, threads);
+        hier_channel_open(channel, context, boxes);
         hier_channel_leave(channel);
     }
 }

@@ -27,7 +27,7 @@ static inline hier_channel *hier_channel_of_thread(hier_world *world, int thread
 }
 
 /** As hier_channel_open, for all channels; takes the lock of each. */
-void hier_channels_let_in(hier_world *world, uint32_t context, intra_mailbox *mailboxes, int threads);
+void hier_channels_let_in(hier_world *world, uint32_t context, hier_boxes boxes);
 
 /** Frees them; no messages are under way. */
 void hier_channels_close(hier_world *world);

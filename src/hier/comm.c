@@ -93,7 +93,7 @@ static void free_process(weft_comm *comm) {
     bool whole = true;
     hier_funnel_enter(world);
     if (context != HIER_NO_CONTEXT) {
-        hier_channel_open(&world->channel, context, NULL, 0);
+        hier_channel_open(&world->channel, context, (hier_boxes){0});
         whole = hier_ledger_close(world, comm->ledger);
     }
     weft_comm **link = &world->process_comm;

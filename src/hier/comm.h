@@ -148,6 +148,8 @@ typedef struct hier_derived {
 weft_team *hier_team_take(hier_world *world);
 /** What a team needs for the threads of this process. Layout and node are set. */
 int hier_team_make_threads(weft_team *team, core_waiting waiting);
+/** Where messages to its threads here go. */
+hier_boxes hier_team_boxes(const weft_team *team);
 /** Frees all of a team, which nobody uses any more. Not under the funnel, where that is a lock. */
 void hier_team_give(weft_team *team);
 

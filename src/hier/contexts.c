@@ -23,14 +23,26 @@ void hier_contexts_return(hier_contexts *contexts, uint32_t number) {
     pthread_mutex_unlock(&contexts->lock);
 }
 
+/* With the lock. */
+static bool is_free(const hier_contexts *contexts, uint32_t number) {
+    return !((contexts->used[number / 64] | contexts->offered[number / 64]) >> number % 64 & 1);
+}
+
+bool hier_contexts_expect(hier_contexts *contexts, uint32_t number) {
+    pthread_mutex_lock(&contexts->lock);
+    bool expected = !is_free(contexts, number);
+    pthread_mutex_unlock(&contexts->lock);
+    return expected;
+}
+
 bool hier_contexts_take_back(hier_contexts *contexts, uint32_t number) {
     uint64_t bit = (uint64_t)1 << number % 64;
     pthread_mutex_lock(&contexts->lock);
-    bool is_free = !((contexts->used[number / 64] | contexts->offered[number / 64]) & bit);
-    if (is_free)
+    bool taken = is_free(contexts, number);
+    if (taken)
         contexts->used[number / 64] |= bit;
     pthread_mutex_unlock(&contexts->lock);
-    return is_free;
+    return taken;
 }
 
 /* What this process has to offer of a word; `*calm`: nobody else has it on offer. */

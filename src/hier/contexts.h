@@ -41,6 +41,9 @@ int hier_contexts_agree(weft_comm *parent, const char *call, int count, uint32_t
 /** Gives one back in this process; nothing happens for HIER_NO_CONTEXT. */
 void hier_contexts_return(hier_contexts *contexts, uint32_t number);
 
+/** Is it that of a communicator of this process, or may it just now become so? */
+bool hier_contexts_expect(hier_contexts *contexts, uint32_t number);
+
 /** Takes one that was given back again, for good; false when somebody else has it, or may get it just now. */
 bool hier_contexts_take_back(hier_contexts *contexts, uint32_t number);
 

@@ -178,7 +178,7 @@ static void let_in(hier_errand *errand) {
     hier_funnel_enter(team->world);
     hier_ledger_open(team->world, team->ledger);
     hier_funnel_leave(team->world);
-    hier_channels_let_in(team->world, team->context, team->mailboxes, team->intra->threads);
+    hier_channels_let_in(team->world, team->context, hier_team_boxes(team));
 }
 
 static void open_team(making *of) {
@@ -200,7 +200,7 @@ static void open_process(const making *of) {
         return;
     hier_funnel_enter(world);
     hier_ledger_open(world, comm->ledger);
-    hier_channel_open(&world->channel, of->context, comm->mailbox, 1);
+    hier_channel_open(&world->channel, of->context, (hier_boxes){comm->mailbox, 1, comm->ledger->generation});
     hier_funnel_leave(world);
 }
 

@@ -69,7 +69,7 @@ void hier_ledger_send(hier_world *world, int process, uint32_t context, const hi
     memcpy(&notice->note, note, bytes_of(note->count));
     notice->completion = (inter_completion){0};
     notice->request = (inter_request){.completion = &notice->completion};
-    inter_am_header header = hier_wire_header(context, 0, 0, 0);
+    inter_am_header header = hier_wire_header(context, 0, 0, 0, 0);
     hier_wire_set(&header, HIER_FLAG_CALLS, 0);
     world->ledgers->sent_messages++;
     world->ledgers->sent_bytes += bytes_of(note->count);

@@ -90,7 +90,7 @@ static int send_away(hier_message *message, int node, int thread) {
     letter->kind = HIER_LETTER_SEND;
     letter->peer = hier_channel_peer(comm->channel, hier_layout_process(comm->layout, node), thread);
     letter->mailbox = comm->mailbox;
-    letter->header = hier_wire_header(comm->context, thread, comm->rank, envelope->tag);
+    letter->header = hier_wire_header(comm->context, comm->ledger->generation, thread, comm->rank, envelope->tag);
     letter->buffer = envelope->buffer;
     letter->bytes = envelope->bytes;
     letter->rendezvous = envelope->mode == HIER_SYNCHRONOUS ||

@@ -62,11 +62,10 @@ struct hier_call {
     int gone;                    /* when it has failed: so many threads use nothing of this one's any more */
     const weft_request *request; /* of a part that is waited for, and where the program does; else NULL */
     const void *caller;
-    intra_scratch *scratch;
-    const hier_ring *ring; /* of a persistent one, else NULL */
-    void *memory[2];       /* freed when the call is over, or NULL */
-    hier_pieces pieces;    /* of its vector; set where there is a network part */
-    hier_blocks blocks;    /* of those collectives that have them */
+    intra_scratch *scratch; /* INTRA_SCRATCHES: see below */
+    const hier_ring *ring;  /* of a persistent one, else NULL */
+    hier_pieces pieces;     /* of its vector; set where there is a network part */
+    hier_blocks blocks;     /* of those collectives that have them */
 };
 
 /**
@@ -104,9 +103,20 @@ typedef bool hier_collective(hier_call *call);
             return false;                                                                                              \
     } while (0)
 
-/** Memory of the call's own, until it is over; as intra_scratch_take. */
+/**
+ * Memory of the call's own, until it is over; as intra_scratch_take. It stays for the calls that follow: only what needs more than any
+ * before it allocates.
+ */
 static inline void *hier_scratch(const hier_call *call, size_t bytes) {
     return intra_scratch_take(call->scratch, bytes);
+}
+
+/** More of it: what is copied since the call is in place; what the leader has planned; and, for start functions, arrays by node. */
+enum { HIER_COPIES = 1, HIER_PLAN, HIER_ARRAYS };
+_Static_assert(HIER_ARRAYS < INTRA_SCRATCHES, "a scratch for each");
+
+static inline void *hier_more_scratch(const hier_call *call, int which, size_t bytes) {
+    return intra_scratch_take(&call->scratch[which], bytes);
 }
 
 /** Waits, moving on what else the thread has under way, until the call may use its slot. */
@@ -239,7 +249,6 @@ static inline void hier_take(hier_call *call, weft_comm *comm, hier_ring *ring, 
     call->at = 0;
     call->ring = ring;
     call->request = NULL;
-    call->memory[0] = call->memory[1] = NULL;
     call->root_node = 0;
     if (layout->nodes > 1) {
         hier_slot *slots = ring ? ring->slots : comm->team->slots;
@@ -262,9 +271,6 @@ static inline void hier_occupy(const hier_call *call) {
 /** Ends a call that is over, or failed and settled. */
 static inline void hier_end(hier_call *call) {
     intra_end(&call->meeting);
-    for (int i = 0; i < 2; i++)
-        if (call->memory[i])
-            free(call->memory[i]);
     if (call->error || hier_ledger_is_broken(call->comm->ledger))
         hier_end_badly(call);
 }

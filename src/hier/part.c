@@ -14,7 +14,7 @@ static hier_part *part_of(weft_request *request) {
 int hier_thread_run(weft_comm *comm, const hier_arguments *arguments) {
     hier_call call;
     hier_take(&call, comm, NULL, arguments, true);
-    call.scratch = &comm->member->scratch;
+    call.scratch = comm->member->scratch;
     if (!intra_is_free(&call.meeting))
         hier_await_slot(&call);
     hier_occupy(&call);
@@ -46,6 +46,7 @@ static void observe_end(const hier_part *part) {
     hier_observe_part(comm, collective, &call->meeting, part->moved, call->error);
     hier_observe_finish(comm, &(hier_event){.call = part->base.call,
                                             .began_ns = part->began_ns,
+                                            .network_ns = {part->network_ns[0], part->network_ns[1]},
                                             .bytes = part->bytes,
                                             .process = call->choice.process,
                                             .thread = (int8_t)call->choice.thread,
@@ -53,6 +54,16 @@ static void observe_end(const hier_part *part) {
                                             .peer = -1,
                                             .tag = -1,
                                             .failed = call->error != 0});
+}
+
+/* When its part between processes was, if this rank has seen that it is over. */
+static void note_network(hier_part *part) {
+    const hier_call *call = &part->call;
+    const uint64_t none[2] = {0, 0};
+    /* Acquire: pairs with release() in network.c. */
+    bool seen =
+        call->start && core_flag_reached(&call->meeting.release->flag, intra_value(&call->meeting, HIER_RELEASED));
+    memcpy(part->network_ns, seen ? call->slot->network_ns : none, sizeof(none));
 }
 
 /* True when it is complete. */
@@ -72,6 +83,8 @@ static bool advance(hier_part *part) {
     }
     if (part->state == HIER_SETTLING && !hier_settle(call))
         return false;
+    if (part->began_ns)
+        note_network(part);
     hier_end(call);
     if (call->comm->member->retired)
         keep_sentence(part); /* that of the communicator, which hier_end has written */
@@ -169,7 +182,7 @@ void hier_part_restart(weft_request *request) {
     if (part->arguments.staging)
         hier_staging_pack(part->arguments.staging);
     hier_take(call, on, ring, &part->arguments, false);
-    call->scratch = &part->scratch;
+    call->scratch = part->scratch;
     part->state = HIER_QUEUED;
     part->base.active = true;
     part->began_ns = hier_observe_start(comm, part->arguments.collective);

@@ -26,14 +26,15 @@ typedef struct hier_part {
     hier_collective *run;
     hier_arguments arguments; /* on staged memory, if there is some */
     hier_call call;
-    intra_scratch scratch;
+    intra_scratch scratch[INTRA_SCRATCHES];
     hier_ring *ring; /* of a persistent one, else NULL */
     void *arrays;    /* of the arguments: copies of the user's, or NULL */
     char *sentence;  /* of what went wrong, or NULL */
     /* As the user's arguments have it, which need not stay: */
     hier_moved moved;
     uint64_t bytes;
-    uint64_t began_ns; /* when traced */
+    uint64_t began_ns; /* when traced, as are the next: */
+    uint64_t network_ns[2];
 } hier_part;
 
 /** Begins a collective whose arguments are checked; a persistent one is only prepared. WEFT_ERR_NOMEM. */

@@ -125,8 +125,7 @@ void hier_parts_free(weft_comm *comm) {
     while (comm->free_requests) {
         weft_request *request = comm->free_requests;
         comm->free_requests = request->next_free;
-        free(part_of(request)->scratch.memory);
-        part_of(request)->scratch = (intra_scratch){0};
+        intra_scratch_free(part_of(request)->scratch);
         core_pool_give(&parts, request, HIER_REQUEST_MAGIC);
     }
 }

@@ -44,7 +44,7 @@ int hier_start_blocks(hier_call *call, const inter_binding *binding) {
                        .root = call->root_node,
                        .offsets = layout->offsets};
     if (inter_cuts(call->choice.process, view.collective, typical, 1) > 1) {
-        offsets = malloc(entries * sizeof(*offsets));
+        offsets = hier_more_scratch(call, HIER_ARRAYS, entries * sizeof(*offsets));
         if (!offsets)
             return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for %d nodes", call->comm->rank,
                               call->arguments->call, layout->nodes);
@@ -55,9 +55,7 @@ int hier_start_blocks(hier_call *call, const inter_binding *binding) {
         view.typical = typical;
         view.offsets = offsets;
     }
-    int code = hier_start(call, &view, binding);
-    free(offsets);
-    return code;
+    return hier_start(call, &view, binding);
 }
 
 void hier_piece_ready(hier_call *call, size_t index) {

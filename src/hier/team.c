@@ -53,7 +53,7 @@ void hier_team_give(weft_team *team) {
     hier_world *world = team->world;
     /* Nobody is in them any more; entering the funnel, whoever drove the last collective is out of them too. */
     if (context != HIER_NO_CONTEXT)
-        hier_channels_let_in(world, context, NULL, 0);
+        hier_channels_let_in(world, context, (hier_boxes){0});
     bool whole = close_ledger(team);
     for (uint64_t slot = 0; team->slots && slot < (uint64_t)team->world->config.slots; slot++)
         inter_execution_free(&team->slots[slot].execution);
@@ -193,6 +193,10 @@ static int agree(weft_comm *parent, bool usable, bool *awake) {
     return WEFT_SUCCESS;
 }
 
+hier_boxes hier_team_boxes(const weft_team *team) {
+    return (hier_boxes){team->mailboxes, team->intra->threads, team->ledger->generation};
+}
+
 static void open_to_messages(weft_team *team, bool awake) {
     hier_world *world = team->world;
     hier_funnel_enter(world);
@@ -206,7 +210,7 @@ static void open_to_messages(weft_team *team, bool awake) {
         inter_lines_expect_crowd(world->lines);
     team->by_lines = awake || world->lines_wake;
     hier_funnel_leave(world);
-    hier_channels_let_in(world, team->context, team->mailboxes, team->intra->threads);
+    hier_channels_let_in(world, team->context, hier_team_boxes(team));
 }
 
 /* Builds what is this process's own; then all agree, and then it stands everywhere or nowhere. */

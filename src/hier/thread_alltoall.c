@@ -60,7 +60,7 @@ static int start(hier_call *call) {
     size_t nodes = (size_t)layout->nodes, row = (size_t)hier_threads(call) * call->arguments->bytes;
     if (!all_have_memory(call))
         return WEFT_ERR_NOMEM; /* all threads see that, and each says so */
-    size_t *counts = malloc(2 * nodes * sizeof(*counts));
+    size_t *counts = hier_more_scratch(call, HIER_ARRAYS, 2 * nodes * sizeof(*counts));
     if (!counts)
         return core_error(WEFT_ERR_NOMEM, "rank %d: weft_alltoall: no memory for %zu nodes", call->comm->rank, nodes);
     size_t *offsets = counts + nodes;
@@ -78,9 +78,7 @@ static int start(hier_call *call) {
                        .send_offsets = offsets,
                        .recv_offsets = offsets};
     inter_binding binding = {.send = outgoing(call), .recv = incoming(call)};
-    int code = hier_start(call, &view, &binding);
-    free(counts);
-    return code;
+    return hier_start(call, &view, &binding);
 }
 
 /* Between the threads of this node, straight; not all from the same one at once. */
@@ -163,10 +161,8 @@ static const void *shown(hier_call *call) {
     if (!arguments->in_place)
         return arguments->send;
     size_t all = arguments->bytes * (size_t)call->comm->size;
-    call->memory[0] = malloc(all);
-    if (call->memory[0])
-        memcpy(call->memory[0], arguments->recv, all);
-    return call->memory[0];
+    void *copies = hier_more_scratch(call, HIER_COPIES, all);
+    return copies ? memcpy(copies, arguments->recv, all) : NULL;
 }
 
 static void offer(hier_call *call) {

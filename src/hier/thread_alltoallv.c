@@ -63,10 +63,9 @@ static void add_up(hier_call *call, const plan *to, size_t *outgoing_bytes, size
 /* The leader's: the plan, its arrays and both messages' memory; NULL without memory. */
 static plan *make_plan(hier_call *call) {
     size_t nodes = (size_t)call->comm->layout->nodes, outgoing_bytes, incoming_bytes;
-    plan *made = malloc(sizeof(*made) + 4 * nodes * sizeof(size_t));
+    plan *made = hier_more_scratch(call, HIER_PLAN, sizeof(*made) + 4 * nodes * sizeof(size_t));
     if (!made)
         return NULL;
-    call->memory[1] = made;
     made->send_bytes = (size_t *)(made + 1);
     made->recv_bytes = made->send_bytes + nodes;
     made->send_offsets = made->recv_bytes + nodes;
@@ -166,7 +165,7 @@ static bool copy_blocks(hier_call *call, intra_offer *offer) {
     ptrdiff_t next = 0;
     for (size_t rank = 0; rank < ranks; rank++)
         bytes += received_from(offer, rank);
-    ptrdiff_t *displs = call->memory[0] = malloc(ranks * sizeof(*displs) + bytes);
+    ptrdiff_t *displs = hier_more_scratch(call, HIER_COPIES, ranks * sizeof(*displs) + bytes);
     if (!displs)
         return false;
     offer->send = displs + ranks;

@@ -68,6 +68,25 @@ static const char *category_of(const hier_event *event) {
     return event->peer >= 0 || event->tag >= 0 ? "message" : "collective";
 }
 
+static void put_half(const writing *to, const hier_event *event, const char *name, const char *phase, uint64_t ns) {
+    fprintf(to->file, ",\n{\"ph\":\"%s\",\"name\":\"%s\",\"cat\":\"%s\",\"id\":\"%d.%" PRIu64 "\"", phase, name,
+            category_of(event), to->world->process_comm->rank, to->next_id);
+    put_where(to);
+    put_time(to, "ts", aligned(to, ns));
+}
+
+/* Of a request it has the request's category and number, and so lies in its span. */
+static void put_phase(const writing *to, const hier_event *event, const char *name, uint64_t began, uint64_t ended) {
+    if (event->kind == HIER_EVENT_CALL) {
+        put_span(to, name, "phase", began, ended);
+    } else {
+        put_half(to, event, name, "b", began);
+        fputs("}", to->file);
+        put_half(to, event, name, "e", ended);
+    }
+    fputs("}", to->file);
+}
+
 /* The part between processes may have begun before this rank came, and ended before it looked. */
 static void put_phases(const writing *to, const hier_event *event) {
     uint64_t began = event->network_ns[0], ended = event->network_ns[1];
@@ -75,19 +94,9 @@ static void put_phases(const writing *to, const hier_event *event) {
         return;
     began = began < event->began_ns ? event->began_ns : began < event->ended_ns ? began : event->ended_ns;
     ended = ended < began ? began : ended < event->ended_ns ? ended : event->ended_ns;
-    put_span(to, "threads in", "phase", event->began_ns, began);
-    fputs("}", to->file);
-    put_span(to, "network", "phase", began, ended);
-    fputs("}", to->file);
-    put_span(to, "threads out", "phase", ended, event->ended_ns);
-    fputs("}", to->file);
-}
-
-static void put_half(const writing *to, const hier_event *event, const char *phase, uint64_t ns) {
-    fprintf(to->file, ",\n{\"ph\":\"%s\",\"name\":\"%s\",\"cat\":\"%s\",\"id\":\"%d.%" PRIu64 "\"", phase, event->call,
-            category_of(event), to->world->process_comm->rank, to->next_id);
-    put_where(to);
-    put_time(to, "ts", aligned(to, ns));
+    put_phase(to, event, "threads in", event->began_ns, began);
+    put_phase(to, event, "network", began, ended);
+    put_phase(to, event, "threads out", ended, event->ended_ns);
 }
 
 static void put_event(writing *to, const hier_event *event) {
@@ -97,9 +106,10 @@ static void put_event(writing *to, const hier_event *event) {
         put_phases(to, event);
         return;
     }
-    put_half(to, event, "b", event->began_ns);
+    put_half(to, event, event->call, "b", event->began_ns);
     put_arguments(to, event);
-    put_half(to, event, "e", event->ended_ns);
+    put_phases(to, event);
+    put_half(to, event, event->call, "e", event->ended_ns);
     fputs("}", to->file);
     to->next_id++;
 }

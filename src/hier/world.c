@@ -114,7 +114,7 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
     made->init_thread = pthread_self();
     hier_channel_init(&made->channel, made, 1, config->thread_level != WEFT_THREAD_FUNNELED);
     made->channel.transport = transport;
-    hier_channel_open(&made->channel, 0, &made->mailbox, 1);
+    hier_channel_open(&made->channel, 0, (hier_boxes){&made->mailbox, 1, 0});
     hier_contexts_init(&made->contexts);
     pthread_mutex_init(&made->channels_lock, NULL);
     hier_roster_init(&made->roster);

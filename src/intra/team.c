@@ -57,7 +57,7 @@ void intra_team_free(intra_team *team) {
     if (!team)
         return;
     for (int thread = 0; team->members && thread < team->threads; thread++) {
-        free(team->members[thread].scratch.memory);
+        intra_scratch_free(team->members[thread].scratch);
         free(team->members[thread].over);
     }
     free(team->cells);
@@ -66,6 +66,13 @@ void intra_team_free(intra_team *team) {
     free(team->counters);
     free(team->members);
     free(team);
+}
+
+void intra_scratch_free(intra_scratch *scratches) {
+    for (int i = 0; i < INTRA_SCRATCHES; i++) {
+        free(scratches[i].memory);
+        scratches[i] = (intra_scratch){0};
+    }
 }
 
 void *intra_scratch_take(intra_scratch *scratch, size_t bytes) {

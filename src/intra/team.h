@@ -76,7 +76,9 @@ typedef struct intra_line {
     uint64_t last; /* where the thread has retired: the last collective that it took */
 } intra_line;
 
-/** Memory for one collective after the other, grown on demand. */
+/** Memory for one collective after the other, grown on demand: pieces of it that one may need beside each other. */
+#define INTRA_SCRATCHES 4
+
 typedef struct intra_scratch {
     void *memory;
     size_t bytes;
@@ -87,18 +89,18 @@ typedef struct intra_scratch {
 typedef struct intra_member {
     alignas(INTRA_LINE) struct intra_team *team;
     int thread;
-    uint64_t sequence;     /* of the last collective taken */
-    bool retired;          /* it takes no collective any more, but may have some under way: hier's (hier_retire) */
-    bool came_through;     /* the last one did, though the communicator is broken since: hier's (derive.c) */
-    uint64_t chain;        /* a hash of all taken so far, hier's (hier/ledger.h) */
-    intra_cell *slot;      /* of the next one */
-    uint64_t known;        /* every thread has completed the collectives up to this one */
-    uint64_t waited_ns;    /* in the slow part of waits; whoever counts it sets it to 0 */
-    uint64_t completed;    /* this one has completed all up to this one … */
-    uint64_t ahead;        /* … and so many of those after it … */
-    uint64_t rings;        /* how many collectives have got rings of their own */
-    bool *over;            /* … these, by slot */
-    intra_scratch scratch; /* of blocking collectives */
+    uint64_t sequence;  /* of the last collective taken */
+    bool retired;       /* it takes no collective any more, but may have some under way: hier's (hier_retire) */
+    bool came_through;  /* the last one did, though the communicator is broken since: hier's (derive.c) */
+    uint64_t chain;     /* a hash of all taken so far, hier's (hier/ledger.h) */
+    intra_cell *slot;   /* of the next one */
+    uint64_t known;     /* every thread has completed the collectives up to this one */
+    uint64_t waited_ns; /* in the slow part of waits; whoever counts it sets it to 0 */
+    uint64_t completed; /* this one has completed all up to this one … */
+    uint64_t ahead;     /* … and so many of those after it … */
+    uint64_t rings;     /* how many collectives have got rings of their own */
+    bool *over;         /* … these, by slot */
+    intra_scratch scratch[INTRA_SCRATCHES]; /* of blocking collectives */
 } intra_member;
 
 typedef struct intra_team {
@@ -127,5 +129,7 @@ void intra_team_free(intra_team *team);
 
 /** At least `bytes` bytes that are the caller's until the next call; 64-byte aligned. NULL: none to be had. */
 void *intra_scratch_take(intra_scratch *scratch, size_t bytes);
+/** Frees all INTRA_SCRATCHES, which may be taken again. */
+void intra_scratch_free(intra_scratch *scratches);
 
 #endif

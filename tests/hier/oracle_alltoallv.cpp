@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // alltoallv and alltoallw with uneven and zero counts, gaps, blocks in any order and displacements below zero. The whole receive buffer is
 // compared, gaps included.
+#include "oracle_form.h"
 #include "oracle_job.h"
 
 #include <algorithm>
@@ -73,14 +74,14 @@ struct side {
 
 int call(weft_comm *comm, const setting &s, const void *send, const side &out, void *recv, const side &in) {
     if (s.many)
-        return s.in_place ? weft_alltoallw(WEFT_IN_PLACE, nullptr, nullptr, nullptr, recv, in.counts.data(),
-                                           in.displs.data(), in.types.data(), comm)
-                          : weft_alltoallw(send, out.counts.data(), out.displs.data(), out.types.data(), recv,
-                                           in.counts.data(), in.displs.data(), in.types.data(), comm);
-    return s.in_place ? weft_alltoallv(WEFT_IN_PLACE, nullptr, nullptr, nullptr, recv, in.counts.data(),
-                                       in.displs.data(), s.recv_type, comm)
-                      : weft_alltoallv(send, out.counts.data(), out.displs.data(), s.send_type, recv, in.counts.data(),
-                                       in.displs.data(), s.recv_type, comm);
+        return s.in_place ? FORM(alltoallw)(WEFT_IN_PLACE, nullptr, nullptr, nullptr, recv, in.counts.data(),
+                                            in.displs.data(), in.types.data(), comm)
+                          : FORM(alltoallw)(send, out.counts.data(), out.displs.data(), out.types.data(), recv,
+                                            in.counts.data(), in.displs.data(), in.types.data(), comm);
+    return s.in_place ? FORM(alltoallv)(WEFT_IN_PLACE, nullptr, nullptr, nullptr, recv, in.counts.data(),
+                                        in.displs.data(), s.recv_type, comm)
+                      : FORM(alltoallv)(send, out.counts.data(), out.displs.data(), s.send_type, recv, in.counts.data(),
+                                        in.displs.data(), s.recv_type, comm);
 }
 
 void exchange(weft_comm *comm, const setting &s) {
@@ -146,8 +147,8 @@ TEST(Alltoallv, NothingAtAll) {
     job::on_both([](weft_comm *comm) {
         std::vector<size_t> counts((size_t)weft_size(comm), 0);
         std::vector<ptrdiff_t> displs((size_t)weft_size(comm), -1);
-        job::ok(weft_alltoallv(nullptr, counts.data(), displs.data(), WEFT_INT, nullptr, counts.data(), displs.data(),
-                               WEFT_INT, comm),
+        job::ok(FORM(alltoallv)(nullptr, counts.data(), displs.data(), WEFT_INT, nullptr, counts.data(), displs.data(),
+                                WEFT_INT, comm),
                 comm, "alltoallv of nothing");
     });
 }
@@ -166,9 +167,9 @@ TEST(Alltoallv, OneBlockInAll) {
                 recv_counts[(size_t)from] = 1000;
             job::buffer send(rank == from ? 4000 : 0, 4), recv(rank == to ? 4000 : 0, 4);
             job::fill(send.data(), send.size(), 5);
-            job::ok(weft_alltoallv(rank == from ? send.data() : nullptr, send_counts.data(), displs.data(), WEFT_INT,
-                                   rank == to ? recv.data() : nullptr, recv_counts.data(), displs.data(), WEFT_INT,
-                                   comm),
+            job::ok(FORM(alltoallv)(rank == from ? send.data() : nullptr, send_counts.data(), displs.data(), WEFT_INT,
+                                    rank == to ? recv.data() : nullptr, recv_counts.data(), displs.data(), WEFT_INT,
+                                    comm),
                     comm, "alltoallv of one block");
             job::check(job::matches(recv.data(), recv.size(), 5) && recv.intact(), comm, "alltoallv of one block");
         }

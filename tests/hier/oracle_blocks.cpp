@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // gatherv, scatterv and allgatherv with uneven and zero counts, blocks in any order, gaps and displacements below zero. The
 // whole buffer is compared, gaps included.
+#include "oracle_form.h"
 #include "oracle_job.h"
 
 #include <algorithm>
@@ -93,11 +94,11 @@ void gather(weft_comm *comm, const setting &s, bool all) {
         blocks.fill(recv.data(), s, rank);
     const void *from = in_place ? WEFT_IN_PLACE : send.data();
     size_t count = s.units(rank) * s.own_ratio;
-    int code = all    ? weft_allgatherv(from, count, s.own_type, recv.data() + blocks.base, blocks.counts.data(),
-                                        blocks.displs.data(), s.whole_type, comm)
-               : here ? weft_gatherv(from, count, s.own_type, recv.data() + blocks.base, blocks.counts.data(),
-                                     blocks.displs.data(), s.whole_type, s.root, comm)
-                      : weft_gatherv(from, count, s.own_type, nullptr, nullptr, nullptr, nullptr, s.root, comm);
+    int code = all    ? FORM(allgatherv)(from, count, s.own_type, recv.data() + blocks.base, blocks.counts.data(),
+                                      blocks.displs.data(), s.whole_type, comm)
+               : here ? FORM(gatherv)(from, count, s.own_type, recv.data() + blocks.base, blocks.counts.data(),
+                                      blocks.displs.data(), s.whole_type, s.root, comm)
+                      : FORM(gatherv)(from, count, s.own_type, nullptr, nullptr, nullptr, nullptr, s.root, comm);
     job::ok(code, comm, s.text(what));
     job::check(here ? holds(recv, blocks.filled(s)) : recv.untouched(), comm, s.text(what));
     job::check(send.intact() && job::matches(send.data(), send.size(), s.pattern(rank)), comm,
@@ -121,9 +122,9 @@ void scatterv(weft_comm *comm, const setting &s) {
         blocks.fill(send.data(), s, block);
     void *to = in_place ? WEFT_IN_PLACE : recv.data();
     size_t count = s.units(rank) * s.own_ratio;
-    int code = here ? weft_scatterv(send.data() + blocks.base, blocks.counts.data(), blocks.displs.data(), s.whole_type,
-                                    to, count, s.own_type, s.root, comm)
-                    : weft_scatterv(nullptr, nullptr, nullptr, nullptr, to, count, s.own_type, s.root, comm);
+    int code = here ? FORM(scatterv)(send.data() + blocks.base, blocks.counts.data(), blocks.displs.data(),
+                                     s.whole_type, to, count, s.own_type, s.root, comm)
+                    : FORM(scatterv)(nullptr, nullptr, nullptr, nullptr, to, count, s.own_type, s.root, comm);
     job::ok(code, comm, s.text("scatterv"));
     job::check(in_place ? recv.untouched() : recv.intact() && job::matches(recv.data(), recv.size(), s.pattern(rank)),
                comm, s.text("scatterv"));
@@ -180,13 +181,13 @@ TEST(Blocks, NothingAtAll) {
         std::vector<size_t> counts((size_t)weft_size(comm), 0);
         std::vector<ptrdiff_t> displs((size_t)weft_size(comm), -1);
         int root = weft_size(comm) - 1;
-        job::ok(weft_gatherv(nullptr, 0, WEFT_INT, nullptr, counts.data(), displs.data(), WEFT_INT, root, comm), comm,
+        job::ok(FORM(gatherv)(nullptr, 0, WEFT_INT, nullptr, counts.data(), displs.data(), WEFT_INT, root, comm), comm,
                 "gatherv of nothing");
-        job::ok(weft_scatterv(nullptr, counts.data(), displs.data(), WEFT_INT, nullptr, 0, WEFT_INT, root, comm), comm,
+        job::ok(FORM(scatterv)(nullptr, counts.data(), displs.data(), WEFT_INT, nullptr, 0, WEFT_INT, root, comm), comm,
                 "scatterv of nothing");
-        job::ok(weft_allgatherv(nullptr, 0, WEFT_INT, nullptr, counts.data(), displs.data(), WEFT_INT, comm), comm,
+        job::ok(FORM(allgatherv)(nullptr, 0, WEFT_INT, nullptr, counts.data(), displs.data(), WEFT_INT, comm), comm,
                 "allgatherv of nothing");
-        job::ok(weft_allgatherv(WEFT_IN_PLACE, 0, WEFT_INT, nullptr, counts.data(), displs.data(), WEFT_INT, comm),
+        job::ok(FORM(allgatherv)(WEFT_IN_PLACE, 0, WEFT_INT, nullptr, counts.data(), displs.data(), WEFT_INT, comm),
                 comm, "allgatherv of nothing, in place");
     });
 }
@@ -201,11 +202,11 @@ TEST(Blocks, OneByteInAll) {
             counts[(size_t)from] = 1;
             unsigned char mine = 77, got[3] = {1, 2, 3}, back = 0;
             size_t own = rank == from;
-            job::ok(weft_allgatherv(&mine, own, WEFT_BYTE, got, counts.data(), displs.data(), WEFT_BYTE, comm), comm,
+            job::ok(FORM(allgatherv)(&mine, own, WEFT_BYTE, got, counts.data(), displs.data(), WEFT_BYTE, comm), comm,
                     "allgatherv of one byte");
             job::check(got[0] == 1 && got[1] == 77 && got[2] == 3, comm, "allgatherv of one byte");
             int root = (from + 1) % size;
-            job::ok(weft_scatterv(got, counts.data(), displs.data(), WEFT_BYTE, &back, own, WEFT_BYTE, root, comm),
+            job::ok(FORM(scatterv)(got, counts.data(), displs.data(), WEFT_BYTE, &back, own, WEFT_BYTE, root, comm),
                     comm, "scatterv of one byte");
             job::check(back == (own ? 77 : 0), comm, "scatterv of one byte");
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The collectives that move data, against what each rank must end with. Blocks are patterns that name their source and
 // destination, so every byte tells where it came from.
+#include "oracle_form.h"
 #include "oracle_job.h"
 
 #include <cstring>
@@ -86,8 +87,8 @@ void bcast(const setting &s) {
         job::fill(buffer.data(), s.bytes, s.seed(s.root, 0));
     void *pointer = s.count ? buffer.data() : nullptr;
     // The root may name the elements by another type of as many bytes.
-    int code = s.at_root() ? weft_bcast(pointer, s.send_count(), s.types.send, s.root, s.comm)
-                           : weft_bcast(pointer, s.count, s.types.recv, s.root, s.comm);
+    int code = s.at_root() ? FORM(bcast)(pointer, s.send_count(), s.types.send, s.root, s.comm)
+                           : FORM(bcast)(pointer, s.count, s.types.recv, s.root, s.comm);
     job::ok(code, s.comm, s.text("bcast"));
     job::check(job::matches(buffer.data(), s.bytes, s.seed(s.root, 0)), s.comm, s.text("bcast"));
     job::check(buffer.intact(), s.comm, s.text("bytes around the buffer of bcast"));
@@ -103,9 +104,10 @@ void gather(const setting &s) {
         job::fill(s.block(recv, s.rank), s.bytes, s.seed(s.rank, s.root));
     const void *from = in_place ? WEFT_IN_PLACE : send.data();
     // What counts at the root only is rubbish elsewhere.
-    int code = s.at_root()
-                   ? weft_gather(from, s.send_count(), s.types.send, recv.data(), s.count, s.types.recv, s.root, s.comm)
-                   : weft_gather(from, s.send_count(), s.types.send, nullptr, SIZE_MAX, nullptr, s.root, s.comm);
+    int code =
+        s.at_root()
+            ? FORM(gather)(from, s.send_count(), s.types.send, recv.data(), s.count, s.types.recv, s.root, s.comm)
+            : FORM(gather)(from, s.send_count(), s.types.send, nullptr, SIZE_MAX, nullptr, s.root, s.comm);
     job::ok(code, s.comm, s.text("gather"));
     for (int rank = 0; s.at_root() && rank < s.size; rank++)
         job::check(job::matches(s.block(recv, rank), s.bytes, s.seed(rank, s.root)), s.comm,
@@ -122,8 +124,8 @@ void scatter(const setting &s) {
     bool in_place = s.in_place && s.at_root();
     void *to = in_place ? WEFT_IN_PLACE : recv.data();
     int code = s.at_root()
-                   ? weft_scatter(send.data(), s.send_count(), s.types.send, to, s.count, s.types.recv, s.root, s.comm)
-                   : weft_scatter(nullptr, SIZE_MAX, nullptr, to, s.count, s.types.recv, s.root, s.comm);
+                   ? FORM(scatter)(send.data(), s.send_count(), s.types.send, to, s.count, s.types.recv, s.root, s.comm)
+                   : FORM(scatter)(nullptr, SIZE_MAX, nullptr, to, s.count, s.types.recv, s.root, s.comm);
     job::ok(code, s.comm, s.text("scatter"));
     if (in_place)
         job::check(recv.untouched(), s.comm, s.text("scatter"));
@@ -139,8 +141,8 @@ void allgather(const setting &s) {
     send.keep();
     if (s.in_place)
         job::fill(s.block(recv, s.rank), s.bytes, s.seed(s.rank, 0));
-    int code = weft_allgather(s.in_place ? WEFT_IN_PLACE : send.data(), s.send_count(), s.types.send, recv.data(),
-                              s.count, s.types.recv, s.comm);
+    int code = FORM(allgather)(s.in_place ? WEFT_IN_PLACE : send.data(), s.send_count(), s.types.send, recv.data(),
+                               s.count, s.types.recv, s.comm);
     job::ok(code, s.comm, s.text("allgather"));
     for (int rank = 0; rank < s.size; rank++)
         job::check(job::matches(s.block(recv, rank), s.bytes, s.seed(rank, 0)), s.comm,
@@ -157,8 +159,8 @@ void alltoall(const setting &s) {
             job::fill(s.block(recv, rank), s.bytes, s.seed(s.rank, rank));
     }
     send.keep();
-    int code = weft_alltoall(s.in_place ? WEFT_IN_PLACE : send.data(), s.send_count(), s.types.send, recv.data(),
-                             s.count, s.types.recv, s.comm);
+    int code = FORM(alltoall)(s.in_place ? WEFT_IN_PLACE : send.data(), s.send_count(), s.types.send, recv.data(),
+                              s.count, s.types.recv, s.comm);
     job::ok(code, s.comm, s.text("alltoall"));
     for (int rank = 0; rank < s.size; rank++)
         job::check(job::matches(s.block(recv, rank), s.bytes, s.seed(rank, s.rank)), s.comm,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reductions against a left fold over the ranks, element by element.
+#include "oracle_form.h"
 #include "oracle_operands.h"
 
 #include <algorithm>
@@ -76,7 +77,7 @@ void allreduce(weft_comm *comm, const reduction<T> &r, const std::vector<T> &exp
     put_operands(r, weft_rank(comm), count, in_place ? recv.data() : send.data());
     std::vector<unsigned char> before(send.data(), send.data() + bytes);
     const void *from = in_place ? WEFT_IN_PLACE : count ? send.data() : nullptr;
-    job::ok(weft_allreduce(from, count ? recv.data() : nullptr, count, r.type, r.op, comm), comm, text);
+    job::ok(FORM(allreduce)(from, count ? recv.data() : nullptr, count, r.type, r.op, comm), comm, text);
     compare(comm, expected, recv, text);
     job::check(send.intact() && std::equal(before.begin(), before.end(), send.data()), comm, text + ": send changed");
 }
@@ -92,7 +93,7 @@ void reduce(weft_comm *comm, const reduction<T> &r, const std::vector<T> &expect
     std::vector<unsigned char> before(send.data(), send.data() + bytes);
     // Elsewhere the receive buffer means nothing: there may be none, and one that is there is not touched.
     void *to = at_root || rank % 2 ? recv.data() : nullptr;
-    job::ok(weft_reduce(in_place && at_root ? WEFT_IN_PLACE : send.data(), to, count, r.type, r.op, root, comm), comm,
+    job::ok(FORM(reduce)(in_place && at_root ? WEFT_IN_PLACE : send.data(), to, count, r.type, r.op, root, comm), comm,
             text);
     if (at_root)
         compare(comm, expected, recv, text);
@@ -113,8 +114,8 @@ void scan(weft_comm *comm, const reduction<T> &r, const std::vector<T> &expected
     std::vector<unsigned char> before(send.data(), send.data() + bytes), received(recv.data(), recv.data() + bytes);
     const void *from = in_place ? WEFT_IN_PLACE : count ? send.data() : nullptr;
     void *to = count && (in_place || rank || !exclusive) ? recv.data() : nullptr;
-    job::ok(exclusive ? weft_exscan(from, to, count, r.type, r.op, comm)
-                      : weft_scan(from, to, count, r.type, r.op, comm),
+    job::ok(exclusive ? FORM(exscan)(from, to, count, r.type, r.op, comm)
+                      : FORM(scan)(from, to, count, r.type, r.op, comm),
             comm, text);
     compare(comm, expected, recv, text);
     if (exclusive && rank == 0)
@@ -152,8 +153,8 @@ void reduce_scatter(weft_comm *comm, const reduction<T> &r, const std::vector<T>
     std::vector<unsigned char> before(send.data(), send.data() + bytes);
     const void *from = in_place ? WEFT_IN_PLACE : !all.empty() ? send.data() : nullptr;
     void *to = recv.size() ? recv.data() : nullptr;
-    job::ok(equal ? weft_reduce_scatter_block(from, to, own, r.type, r.op, comm)
-                  : weft_reduce_scatter(from, to, counts.data(), r.type, r.op, comm),
+    job::ok(equal ? FORM(reduce_scatter_block)(from, to, own, r.type, r.op, comm)
+                  : FORM(reduce_scatter)(from, to, counts.data(), r.type, r.op, comm),
             comm, text);
     auto first = all.begin() + (ptrdiff_t)begin;
     compare(comm, std::vector<T>(first, first + (ptrdiff_t)own), recv, text);
@@ -296,9 +297,9 @@ TEST(Reductions, SameBitsEverywhere) {
             std::vector<double> operand(count), sum(count), of_first(count);
             for (size_t i = 0; i < count; i++)
                 operand[i] = 1e-3 * (double)(job::hash(count, i, (uint64_t)weft_rank(comm)) % 1000003);
-            job::ok(weft_allreduce(operand.data(), sum.data(), count, WEFT_DOUBLE, WEFT_SUM, comm), comm, "allreduce");
+            job::ok(FORM(allreduce)(operand.data(), sum.data(), count, WEFT_DOUBLE, WEFT_SUM, comm), comm, "allreduce");
             of_first = sum;
-            job::ok(weft_bcast(of_first.data(), count, WEFT_DOUBLE, 0, comm), comm, "bcast");
+            job::ok(FORM(bcast)(of_first.data(), count, WEFT_DOUBLE, 0, comm), comm, "bcast");
             job::check(memcmp(sum.data(), of_first.data(), count * sizeof(double)) == 0, comm,
                        "the sums of " + std::to_string(count) + " doubles differ from rank 0's");
         }

@@ -308,6 +308,32 @@ TEST(ManyCommunicators, AreMadeAndFreedInTurn) {
     }
 }
 
+// What nobody has received when its communicator is freed is lost, and not received on the next one, which may well have its context.
+TEST(ManyCommunicators, DoNotReceiveWhatWasSentOnTheOneBefore) {
+    threads::Watchdog watchdog(280);
+    for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED, WEFT_THREAD_MULTIPLE}) {
+        SimWorlds worlds(JobShape{{2, 2}, level});
+        worlds.run([&](weft_comm *world) {
+            int rank = weft_rank(world), last = weft_size(world) - 1;
+            for (int round = 0; round < effort::rounds(100); round++) {
+                weft_comm *comm = nullptr;
+                weft_status status;
+                int value = -1;
+                EXPECT_EQ(weft_comm_dup(world, &comm), WEFT_SUCCESS) << weft_last_error();
+                if (rank == last) {
+                    EXPECT_EQ(weft_recv(&value, 1, WEFT_INT, WEFT_ANY_SOURCE, 7, comm, &status), WEFT_SUCCESS);
+                    EXPECT_EQ(value, round);
+                }
+                for (int stray = 0; rank == 0 && stray < 2; stray++)
+                    EXPECT_EQ(weft_send(stray ? &stray : &round, 1, WEFT_INT, last, 7, comm), WEFT_SUCCESS);
+                EXPECT_EQ(weft_comm_free(&comm), WEFT_SUCCESS) << weft_last_error();
+            }
+            EXPECT_EQ(weft_barrier(world), WEFT_SUCCESS); // the leaders drive
+        });
+        ASSERT_FALSE(HasFailure());
+    }
+}
+
 // All contexts that there are: then there is an error on every rank, and after one was freed there is room again.
 TEST(ManyCommunicators, MoreThanCanStandAtOnce) {
     threads::Watchdog watchdog(280);

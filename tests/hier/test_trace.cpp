@@ -115,6 +115,8 @@ TEST_P(Shapes, EveryOperationIsASpanOfItsRanksTrack) {
                 networks += int(track.count("network"));
                 for (const Span &span : track.spans) {
                     bool part = span.name == "weft_iallreduce" || span.name == "weft_gather_init";
+                    if (span.name == "network" || span.name.find("threads ") == 0) // of one or the other
+                        continue;
                     EXPECT_EQ(span.overlaps, part || span.name == "weft_isend" || span.name == "weft_irecv")
                         << span.name;
                     bool reduces = part || span.name == "weft_allreduce";
@@ -131,8 +133,8 @@ TEST_P(Shapes, EveryOperationIsASpanOfItsRanksTrack) {
                     EXPECT_EQ(track.count("weft_ibcast"), 1);
                 }
         }
-        // Each allreduce has a part between processes that all ranks wait for.
-        EXPECT_TRUE(shape.threads.size() == 1 ? networks == 0 : networks >= 6 * shape.ranks()) << networks;
+        // Each allreduce has a part between processes that all ranks wait for, and so have those that are started.
+        EXPECT_TRUE(shape.threads.size() == 1 ? networks == 0 : networks >= 8 * shape.ranks()) << networks;
     }
 }
 
