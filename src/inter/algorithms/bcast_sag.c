@@ -3,9 +3,10 @@
  * bcast SAG: scatter and allgather (van de Geijn).
  *
  * The vector is cut into p blocks. They are scattered over the minimum spanning tree (mst.h), each range received at its
- * place in the vector, so that nothing is copied; then a ring (allgather nbBKT) brings every rank the others.
- * Cost: ⌈log2 p⌉ + p−1 steps at most; p−1 + p(p−1) messages; n(log2 p)/2 elements for the scatter (p a power of two) and
- * n(p−1) for the ring. Any p, any root, any n (blocks may be empty). No memory. It is for long vectors: a rank's link
+ * place in the vector, so that nothing is copied; then a ring (as allgather nbBKT) brings every rank the others. Nothing is sent to the
+ * root, which has them all: its buffer is only read, as that of a sender, also by those threads of its process that copy from it meanwhile.
+ * Cost: ⌈log2 p⌉ + p−1 steps at most; p−1 + (p−1)² messages; n(log2 p)/2 elements for the scatter (p a power of two) and
+ * n(p−1)²/p for the ring. Any p, any root, any n (blocks may be empty). No memory. It is for long vectors: a rank's link
  * carries less than 2n instead of the n⌈log2 p⌉ of a tree.
  *
  *     root ABCD ─▶ AB│CD ─▶ A│B│C│D ─ ring ─▶ ABCD│ABCD│ABCD│ABCD
@@ -15,6 +16,7 @@
  */
 #include <inter/algorithms.h>
 #include <inter/mst.h>
+#include <inter/peers.h>
 
 /* All of the vector that a rank has or is to have lies in INTER_RECV. */
 static void scatter(inter_schedule *schedule, const inter_view *blocks) {
@@ -33,13 +35,25 @@ static void scatter(inter_schedule *schedule, const inter_view *blocks) {
     inter_schedule_next_stage(schedule);
 }
 
+/* In step k the block that came in step k−1 goes on to the right. */
+static void ring(inter_schedule *schedule, const inter_view *blocks) {
+    int size = blocks->size, rank = blocks->rank;
+    int left = inter_ring_rank(rank, -1, size), right = inter_ring_rank(rank, 1, size);
+    for (int step = 0; step < size - 1; step++) {
+        int out = inter_ring_rank(rank, -step, size), in = inter_ring_rank(out, -1, size);
+        if (rank != blocks->root)
+            inter_schedule_recv(schedule, left, inter_at(INTER_RECV, inter_block_offset(blocks, in)),
+                                inter_block_count(blocks, in));
+        if (right != blocks->root)
+            inter_schedule_send(schedule, right, inter_at(INTER_RECV, inter_block_offset(blocks, out)),
+                                inter_block_count(blocks, out));
+        inter_schedule_next_stage(schedule);
+    }
+}
+
 void inter_bcast_sag(inter_schedule *schedule, const inter_view *view) {
-    inter_view blocks = *view; /* the ring reads the same `issue` */
-    blocks.collective = INTER_ALLGATHER;
+    inter_view blocks = *view;
     blocks.cut = true;
     scatter(schedule, &blocks);
-    inter_place own = inter_at(INTER_RECV, inter_block_offset(&blocks, view->rank));
-    inter_frame frame = inter_schedule_move(schedule, INTER_SEND, own);
-    inter_allgather_bkt(schedule, &blocks);
-    inter_schedule_restore(schedule, frame);
+    ring(schedule, &blocks);
 }
