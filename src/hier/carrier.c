@@ -99,12 +99,10 @@ static bool is_awaited(const hier_channel *channel, const inter_am_header *heade
 }
 
 /* Who sends it goes on as if it had been received. */
-static void discard(hier_channel *channel, const inter_arrival *arrival, intra_parcel *parcel) {
-    const hier_letter *letter = parcel ? parcel->foreign : NULL;
+static void discard(hier_channel *channel, intra_parcel *parcel) {
+    const hier_letter *letter = parcel->foreign;
     if (letter)
         channel->transport->am_drop(channel->transport, &letter->arrival);
-    else if (!parcel && !arrival->data && arrival->bytes)
-        channel->transport->am_drop(channel->transport, arrival);
     free(parcel);
 }
 
@@ -121,7 +119,10 @@ static void deliver(hier_channel *channel, const inter_arrival *arrival, intra_p
                           arrival->bytes))
         return;
     if (!to && !is_awaited(channel, &arrival->header)) {
-        discard(channel, arrival, parcel);
+        if (parcel)
+            discard(channel, parcel);
+        else if (!arrival->data && arrival->bytes)
+            channel->transport->am_drop(channel->transport, arrival);
         return;
     }
     if (!parcel)
@@ -187,7 +188,7 @@ void hier_channel_open(hier_channel *channel, uint32_t context, hier_boxes boxes
         if (to)
             intra_parcel_push(to, held->parcel);
         else
-            discard(channel, NULL, held->parcel);
+            discard(channel, held->parcel);
         free(held);
     }
 }
