@@ -15,12 +15,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* As nohup, and a shell that starts a job beside it, have it. A signal that is blocked would come all the same. */
+static bool is_ignored(int number) {
+    struct sigaction how;
+    return sigaction(number, NULL, &how) == 0 && how.sa_handler == SIG_IGN;
+}
+
 /* What the job learns of: see weftrun_job.c. SIGPIPE and SIGTTOU are blocked only, so that writing fails instead. */
 static void fill_signals(sigset_t *handled, sigset_t *blocked) {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
+    signal(SIGCHLD, SIG_DFL); /* ignored, it would not come when a process ends */
     sigemptyset(handled);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-        sigaddset(handled, numbers[i]);
+        if (!is_ignored(numbers[i]))
+            sigaddset(handled, numbers[i]);
     *blocked = *handled;
     sigaddset(blocked, SIGPIPE);
     sigaddset(blocked, SIGTTOU);

@@ -139,7 +139,7 @@ static void deliver(hier_channel *channel, const inter_arrival *arrival, intra_p
 static void deliver_early(hier_channel *channel, hier_peer *peer) {
     for (hier_held **link = &peer->early; *link;) {
         hier_held *held = *link;
-        if (hier_wire_number(&held->header) != peer->expected) {
+        if (!hier_wire_is_number(&held->header, peer->expected)) {
             link = &held->next;
             continue;
         }
@@ -159,7 +159,7 @@ static void arrived(void *argument, const inter_arrival *arrival) {
         hier_ledger_hear(channel->world, arrival);
         return;
     }
-    if (hier_wire_number(&arrival->header) != peer->expected) {
+    if (!hier_wire_is_number(&arrival->header, peer->expected)) {
         hold(channel, arrival, pack_up(arrival), end_of(&peer->early));
         return;
     }
@@ -179,16 +179,29 @@ void hier_channel_open(hier_channel *channel, uint32_t context, hier_boxes boxes
         channel->opened = context + 1;
     for (hier_held **link = &channel->homeless; *link;) {
         hier_held *held = *link;
-        intra_mailbox *to = hier_channel_mailbox(channel, &held->header);
         if (hier_wire_context(&held->header) != context || !boxes.mailboxes) {
             link = &held->next;
             continue;
         }
+        intra_mailbox *to = hier_channel_mailbox(channel, &held->header);
         *link = held->next;
         if (to)
             intra_parcel_push(to, held->parcel);
         else
             discard(channel, held->parcel);
+        free(held);
+    }
+}
+
+void hier_channel_forget(hier_channel *channel, uint32_t context) {
+    for (hier_held **link = &channel->homeless; *link;) {
+        hier_held *held = *link;
+        if (hier_wire_context(&held->header) != context || is_awaited(channel, &held->header)) {
+            link = &held->next;
+            continue;
+        }
+        *link = held->next;
+        discard(channel, held->parcel);
         free(held);
     }
 }

@@ -133,16 +133,38 @@ int hier_channels_open(weft_comm *parent, int threads) {
     return code;
 }
 
-void hier_channels_let_in(hier_world *world, uint32_t context, hier_boxes boxes) {
+/* Has something done with each channel, under its lock. */
+typedef void each_channel(hier_channel *channel, uint32_t context, hier_boxes boxes);
+
+static void for_each(hier_world *world, each_channel *act, uint32_t context, hier_boxes boxes) {
     hier_funnel_enter(world);
-    hier_channel_open(&world->channel, context, boxes);
+    act(&world->channel, context, boxes);
     hier_funnel_leave(world);
     hier_channel *channel;
     for (int number = 0; (channel = hier_channel_at(world, number)); number++) {
         hier_channel_enter(channel);
-        hier_channel_open(channel, context, boxes);
+        act(channel, context, boxes);
         hier_channel_leave(channel);
     }
+}
+
+void hier_channels_let_in(hier_world *world, uint32_t context, hier_boxes boxes) {
+    for_each(world, hier_channel_open, context, boxes);
+}
+
+static void forget(hier_channel *channel, uint32_t context, hier_boxes boxes) {
+    (void)boxes;
+    hier_channel_forget(channel, context);
+}
+
+void hier_context_left(hier_world *world, uint32_t context, bool whole) {
+    if (context == HIER_NO_CONTEXT)
+        return;
+    if (whole)
+        hier_contexts_return(&world->contexts, context);
+    else /* messages of collectives may still come for it */
+        hier_contexts_lose(&world->contexts, context);
+    for_each(world, forget, context, (hier_boxes){0});
 }
 
 void hier_channels_close(hier_world *world) {

@@ -29,6 +29,9 @@ static inline hier_channel *hier_channel_of_thread(hier_world *world, int thread
 /** As hier_channel_open, for all channels; takes the lock of each. */
 void hier_channels_let_in(hier_world *world, uint32_t context, hier_boxes boxes);
 
+/** A communicator has gone: its context is given back, or, when it was broken, lost, and what came for it since is dropped. */
+void hier_context_left(hier_world *world, uint32_t context, bool whole);
+
 /** Frees them; no messages are under way. */
 void hier_channels_close(hier_world *world);
 

@@ -2,6 +2,7 @@
 /* Handles, what a communicator knows of its ranks, and the end of those that were made of others. */
 #include <core/error.h>
 #include <hier/arguments.h>
+#include <hier/channels.h>
 #include <hier/drive.h>
 #include <hier/ledger.h>
 #include <hier/part.h>
@@ -108,8 +109,7 @@ static void free_process(weft_comm *comm) {
     hier_layout_free(&own->layout);
     free(own);
     hier_comm_give(comm);
-    if (whole) /* else messages may still come for it */
-        hier_contexts_return(&world->contexts, context);
+    hier_context_left(world, context, whole);
 }
 
 static int check_free(const weft_comm *comm, const char *call) {

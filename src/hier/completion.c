@@ -69,6 +69,7 @@ static void wait_for(hier_wait *wait, const weft_comm *comm) {
     wait->agent = wait->agent ? wait->agent : other.agent;
     wait->network |= other.network;
     wait->own &= other.own;
+    wait->beside |= other.beside;
     wait->funnel |= other.funnel;
     if (other.waiting->may_sleep)
         wait->waiting = other.waiting;
@@ -156,7 +157,7 @@ static inline void take(completing *list, size_t i, size_t at) {
         return;
     }
     if (request->kind == HIER_SENT) {
-        request->comm->requests--;
+        request->comm->requests -= request->comm->requests > 0; /* a copy of the handle may be completed again */
         set_status(status, WEFT_SUCCESS);
         list->requests[i] = WEFT_REQUEST_NULL;
         return;

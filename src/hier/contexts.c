@@ -28,9 +28,15 @@ static bool is_free(const hier_contexts *contexts, uint32_t number) {
     return !((contexts->used[number / 64] | contexts->offered[number / 64]) >> number % 64 & 1);
 }
 
+void hier_contexts_lose(hier_contexts *contexts, uint32_t number) {
+    pthread_mutex_lock(&contexts->lock);
+    contexts->lost[number / 64] |= (uint64_t)1 << number % 64;
+    pthread_mutex_unlock(&contexts->lock);
+}
+
 bool hier_contexts_expect(hier_contexts *contexts, uint32_t number) {
     pthread_mutex_lock(&contexts->lock);
-    bool expected = !is_free(contexts, number);
+    bool expected = !is_free(contexts, number) && !(contexts->lost[number / 64] >> number % 64 & 1);
     pthread_mutex_unlock(&contexts->lock);
     return expected;
 }
@@ -39,8 +45,10 @@ bool hier_contexts_take_back(hier_contexts *contexts, uint32_t number) {
     uint64_t bit = (uint64_t)1 << number % 64;
     pthread_mutex_lock(&contexts->lock);
     bool taken = is_free(contexts, number);
-    if (taken)
+    if (taken) {
         contexts->used[number / 64] |= bit;
+        contexts->lost[number / 64] |= bit;
+    }
     pthread_mutex_unlock(&contexts->lock);
     return taken;
 }

@@ -27,6 +27,7 @@ typedef struct hier_contexts {
     pthread_mutex_t lock;
     uint64_t used[HIER_CONTEXT_WORDS];
     uint64_t offered[HIER_CONTEXT_WORDS]; /* free, and another agreement may take it */
+    uint64_t lost[HIER_CONTEXT_WORDS];    /* used, but by no communicator any more */
 } hier_contexts;
 
 void hier_contexts_init(hier_contexts *contexts);
@@ -40,6 +41,9 @@ int hier_contexts_agree(weft_comm *parent, const char *call, int count, uint32_t
 
 /** Gives one back in this process; nothing happens for HIER_NO_CONTEXT. */
 void hier_contexts_return(hier_contexts *contexts, uint32_t number);
+
+/** Nobody uses it any more, and nobody will. */
+void hier_contexts_lose(hier_contexts *contexts, uint32_t number);
 
 /** Is it that of a communicator of this process, or may it just now become so? */
 bool hier_contexts_expect(hier_contexts *contexts, uint32_t number);

@@ -161,15 +161,25 @@ static bool drive(const hier_wait *wait, bool once, bool *moved) {
     return done && wait->funnel;
 }
 
+/* A look at the network for others, where what is waited for does not come by it. */
+static void look_beside(hier_world *world) {
+    if (!hier_may_drive(world) || !hier_funnel_try(world))
+        return;
+    hier_progress(world);
+    hier_funnel_leave(world);
+}
+
 /* Sleeps until something comes, by the network or from a thread of the process. `rung`: the bell before the last look. */
 static void sleep_a_while(const hier_wait *wait, uint64_t rung) {
     intra_bell *bell = wait->agent ? &wait->agent->bell : NULL;
     bool parts = wait->agent && wait->agent->parts;
     if (!may_drive(wait)) {
+        if (wait->beside)
+            look_beside(wait->world);
         if (parts && hier_parts_sleep(wait->agent, PARTS_NS))
             return;
         if (bell)
-            core_flag_sleep(&bell->flag, rung + 1, parts ? PARTS_NS : SLEEP_NS);
+            core_flag_sleep(&bell->flag, rung + 1, parts || wait->beside ? PARTS_NS : SLEEP_NS);
         else
             sched_yield();
         return;
@@ -219,6 +229,8 @@ static bool look_once(const hier_wait *wait, bool once, bool *moved) {
         if (done)
             return true;
     }
+    if (!drives && wait->beside && wait->agent && (!wait->waiting->hot || wait->agent->looks++ % MAIN_EVERY == 0))
+        look_beside(wait->world);
     return *moved && !wait->funnel && wait->look(wait->argument);
 }
 

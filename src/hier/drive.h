@@ -60,8 +60,9 @@ typedef struct hier_wait {
     hier_world *world;
     hier_agent *agent; /* NULL: the thread has none */
     const core_waiting *waiting;
-    bool network;     /* there is one, which waits move on … */
-    bool own;         /* … seldom: what is waited for comes by the thread's own channel, or from the process */
+    bool network;     /* what is waited for may come from another process … */
+    bool own;         /* … by the thread's own channel */
+    bool beside;      /* it comes from the process, which has others to serve meanwhile */
     bool funnel;      /* look() needs the funnel */
     weft_counted row; /* of the operation that is waited for */
     hier_look *look;
@@ -80,9 +81,9 @@ static inline hier_wait hier_wait_on(const weft_comm *comm, hier_look *look, hie
     return (hier_wait){.world = comm->world,
                        .agent = comm->agent ? comm->agent : hier_agent_of_caller(comm->world),
                        .waiting = comm->team ? &comm->team->intra->waiting : &comm->world->waiting,
-                       .network = comm->world->transport != NULL,
-                       .own = comm->channel != &comm->world->channel ||
-                              (comm->layout->nodes == 1 && !hier_comm_serves(comm)),
+                       .network = comm->layout->nodes > 1 || hier_comm_serves(comm),
+                       .own = comm->channel != &comm->world->channel,
+                       .beside = comm->world->transport && comm->layout->nodes == 1,
                        .funnel = !comm->team,
                        .row = WEFT_COUNTED_MESSAGES,
                        .look = look,

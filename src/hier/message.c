@@ -210,7 +210,7 @@ static bool has_failed(const hier_carrier *carrier, const hier_layout *layout, i
 
 int hier_message_vain(const weft_comm *comm, int source) {
     const hier_carrier *carrier = &comm->world->carrier;
-    /* Acquire: pairs with note_failures. */
+    /* Acquire: pairs with fail() in carrier.c. */
     int broken = atomic_load_explicit(&carrier->broken, memory_order_acquire);
     if (!broken)
         return WEFT_SUCCESS;

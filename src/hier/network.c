@@ -233,8 +233,13 @@ static bool went_before(const hier_call *call) {
 
 /* The other threads may not come to the next collective, so this one does not either. */
 void hier_end_badly(hier_call *call) {
-    if (!hier_ledger_is_broken(call->comm->ledger) || went_before(call))
+    if (!hier_ledger_is_broken(call->comm->ledger))
         return;
+    if (went_before(call)) {
+        if (call->comm->member->retired) /* as far as it could, while this was under way */
+            hier_retire(call->comm);
+        return;
+    }
     call->comm->member->came_through = !call->error;
     call->error = hier_ledger_error(call->comm, call->arguments->call);
     hier_retire(call->comm);

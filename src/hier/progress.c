@@ -73,7 +73,7 @@ void hier_progress_stop(hier_world *world) {
     if (!world->progresses)
         return;
     atomic_store_explicit(&world->progress_over, true, memory_order_relaxed);
-    world->transport->rouse(world->transport);
+    world->channel.transport->rouse(world->channel.transport); /* it may sleep on lines */
     pthread_join(world->progress_thread, NULL);
     world->progresses = false;
 }

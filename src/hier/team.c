@@ -68,8 +68,7 @@ void hier_team_give(weft_team *team) {
     free(team->leaves);
     hier_layout_free(&team->layout);
     core_pool_give(&teams, team, HIER_TEAM_MAGIC);
-    if (whole) /* else messages may still come for it */
-        hier_contexts_return(&world->contexts, context);
+    hier_context_left(world, context, whole);
 }
 
 /* Does a core have to carry more than one of the threads of all processes on this host? Then the team is told which. */

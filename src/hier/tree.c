@@ -12,7 +12,14 @@ static bool is_well(hier_call *call, int thread, unsigned phase) {
         return true;
     bool released = !hier_single_node(call) &&
                     core_flag_reached(&call->meeting.release->flag, intra_value(&call->meeting, HIER_RELEASED));
-    return released || hier_mismatch(call, thread);
+    if (released)
+        return true;
+    /* Relaxed: it has tripped the ledger, if that is why, or found it tripped, before it left. */
+    if (atomic_load_explicit(&call->comm->ledger->tripped, memory_order_relaxed) != HIER_TRIP_NONE ||
+        hier_ledger_is_broken(call->comm->ledger))
+        return hier_mismatch(call, thread);
+    hier_no_sum(call); /* nor has it, which is all that is left */
+    return false;
 }
 
 bool hier_await_parent(hier_call *call, int host, unsigned phase) {

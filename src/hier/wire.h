@@ -9,9 +9,9 @@
 #include <inter/engine.h>
 #include <weft/team.h>
 
-#define HIER_NUMBER_BITS     32
+#define HIER_NUMBER_BITS     24 /* modulo that: those on their way are far fewer */
 #define HIER_THREAD_BITS     12
-#define HIER_GENERATION_BITS 4
+#define HIER_GENERATION_BITS 12
 #define HIER_FLAG_BITS       4
 #define HIER_FLAG_EMPTY      1u /* the one byte that it has stands for none: only what has bytes can be fetched */
 #define HIER_FLAG_STOP       2u /* no message: see flow.c */
@@ -31,11 +31,13 @@ static inline inter_am_header hier_wire_header(uint32_t context, uint32_t genera
 }
 
 static inline void hier_wire_set(inter_am_header *header, unsigned flags, uint32_t number) {
-    header->words[0] |= (uint64_t)flags << (HIER_NUMBER_BITS + HIER_PLACE_BITS) | number;
+    header->words[0] |=
+        (uint64_t)flags << (HIER_NUMBER_BITS + HIER_PLACE_BITS) | (number & ((1u << HIER_NUMBER_BITS) - 1));
 }
 
-static inline uint32_t hier_wire_number(const inter_am_header *header) {
-    return (uint32_t)header->words[0];
+/** Is it the message with this number? */
+static inline bool hier_wire_is_number(const inter_am_header *header, uint32_t number) {
+    return !((header->words[0] ^ number) & ((1u << HIER_NUMBER_BITS) - 1));
 }
 
 static inline unsigned hier_wire_flags(const inter_am_header *header) {

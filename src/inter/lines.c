@@ -26,6 +26,7 @@ inter_lines *inter_lines_create(int rank, int size, inter_lines_card *card) {
     inter_lines *lines = calloc(1, sizeof(*lines));
     if (!lines)
         return NULL;
+    lines->descriptor = -1;
     lines->base.rank = rank;
     lines->base.size = size;
     lines->segment_bytes = sizeof(inter_segment) + (size_t)size * sizeof(inter_lane);

@@ -7,8 +7,10 @@
 #include "thread_algorithms.h"
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstring>
+#include <thread>
 #include <unistd.h>
 
 namespace {
@@ -122,6 +124,44 @@ TEST(MismatchOfMany, EveryPair) {
             meet(11, 1 + (int)i % 10, calls[i], calls[(i * 7 + 3) % std::size(calls)], true);
         EXPECT_OK(weft_finalize());
     }
+}
+
+// One has found a mismatch, but has an earlier collective under way, which needs the other; who then waits for one that never comes.
+TEST(MismatchOfRequests, EndsWhatComesAfterOneThatWentBefore) {
+    signal(SIGALRM, say_what_hangs);
+    ASSERT_EQ(WEFT_SUCCESS, weft_init(nullptr)) << weft_last_error();
+    for (bool blocking : {true, false})
+        for (int late_ms : {0, 5}) {
+            snprintf(under_way, sizeof(under_way), "hangs: requests, %d ms late\n", late_ms);
+            alarm(20);
+            weft_team *team = nullptr;
+            EXPECT_OK(weft_team_create(weft_process_comm(), 2, &team));
+            auto run = [&](int thread) {
+                std::vector<int> mine(many, 1), sum(many), other(4);
+                weft_request *requests[3] = {};
+                weft_comm *comm = nullptr;
+                EXPECT_OK(weft_team_enter(team, thread, &comm));
+                EXPECT_OK(weft_iallreduce(mine.data(), sum.data(), many, WEFT_INT, WEFT_SUM, comm, &requests[0]));
+                if (thread == 0 && blocking) {
+                    EXPECT_EQ(weft_bcast(other.data(), 2, WEFT_INT, 1, comm), WEFT_ERR_MISMATCH);
+                } else {
+                    EXPECT_OK(weft_ibcast(other.data(), thread ? 4 : 2, WEFT_INT, 1, comm, &requests[1]));
+                    if (thread) {
+                        EXPECT_OK(weft_ibarrier(comm, &requests[2]));
+                    }
+                }
+                if (thread)
+                    std::this_thread::sleep_for(std::chrono::milliseconds(late_ms));
+                EXPECT_EQ(weft_waitall(3, requests, nullptr) == WEFT_ERR_MISMATCH, thread || !blocking);
+                EXPECT_OK(weft_team_leave(&comm));
+            };
+            std::thread other(run, 1);
+            run(0);
+            other.join();
+            EXPECT_OK(weft_team_free(&team));
+            alarm(0);
+        }
+    EXPECT_OK(weft_finalize());
 }
 
 // The calls belong together, but the last thread has one int more than the root expects from it, or means to give it.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "command.h"
 
+#include <algorithm>
+
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -43,7 +45,7 @@ template <typename Condition> bool within(int seconds, Condition condition) {
 
 } // namespace
 
-Weftrun::Weftrun(const std::vector<std::string> &arguments, const std::string &input) {
+Weftrun::Weftrun(const std::vector<std::string> &arguments, const std::string &input, const std::vector<int> &ignored) {
     static int number = 0;
     std::string id = std::to_string(getpid()) + "-" + std::to_string(number++);
     char path[] = "/tmp/test-weftrun-XXXXXX";
@@ -70,6 +72,8 @@ Weftrun::Weftrun(const std::vector<std::string> &arguments, const std::string &i
         dup2(in, 0);
         dup2(out_, 1);
         dup2(err_, 2);
+        for (int each : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGCHLD})
+            ::signal(each, std::count(ignored.begin(), ignored.end(), each) ? SIG_IGN : SIG_DFL);
         close_range(3, ~0U, CLOSE_RANGE_CLOEXEC); /* the test must see only what weftrun itself hands on */
         execve(WEFTRUN, words.data(), environment.data());
         _exit(127);

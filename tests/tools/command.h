@@ -12,8 +12,9 @@
 /** Runs weftrun with a marker variable in its environment and an empty XDG_RUNTIME_DIR of its own. */
 class Weftrun {
   public:
-    /** Starts it at once. `input` is its stdin. */
-    explicit Weftrun(const std::vector<std::string> &arguments, const std::string &input = "");
+    /** Starts it at once. `input` is its stdin; it ignores these signals, as after nohup, and no others. */
+    explicit Weftrun(const std::vector<std::string> &arguments, const std::string &input = "",
+                     const std::vector<int> &ignored = {});
     ~Weftrun();
     Weftrun(const Weftrun &) = delete;
     Weftrun &operator=(const Weftrun &) = delete;

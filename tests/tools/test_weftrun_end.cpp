@@ -100,6 +100,17 @@ TEST_P(WeftrunSignal, EndsEveryProcess) {
 
 INSTANTIATE_TEST_SUITE_P(Signals, WeftrunSignal, testing::Values(SIGINT, SIGTERM, SIGHUP, SIGQUIT));
 
+// As after nohup; and started by a program that does not care for its children.
+TEST(WeftrunEnd, IgnoredSignalsStayIgnored) {
+    Weftrun job(script({"-n", "2"}, "echo up; sleep 0.5; echo on"), "", {SIGHUP, SIGINT, SIGCHLD});
+    ASSERT_TRUE(job.wait_for_output("up", 2)) << job.err();
+    job.signal(SIGHUP);
+    job.signal(SIGINT);
+    EXPECT_EQ(job.wait(), 0) << job.err();
+    EXPECT_TRUE(job.wait_for_output("on", 2));
+    EXPECT_TRUE(job.all_gone());
+}
+
 TEST(WeftrunEnd, ASecondSignalDoesNotWait) {
     Weftrun job(script({"-n", "2"}, "trap '' TERM; echo up; while :; do sleep 1; done"));
     ASSERT_TRUE(job.wait_for_output("up", 2));
