@@ -68,7 +68,8 @@ TEST_P(Shapes, EveryCallIsRight) {
 // Every other shape has the other level.
 TEST_P(Shapes, EveryAlgorithmIsRight) {
     bool funneled = GetParam().size() % 2;
-    for (const std::string &algorithm : every_algorithm()) {
+    for (const std::string &algorithm :
+         effort::part_of(every_algorithm(), GetParam().size(), effort::parts == 1 ? 1 : 2)) {
         funneled = !funneled;
         JobShape shape{GetParam(), funneled ? WEFT_THREAD_FUNNELED : WEFT_THREAD_SERIALIZED};
         shape.algorithm = algorithm;
