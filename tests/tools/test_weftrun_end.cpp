@@ -185,10 +185,11 @@ TEST(WeftrunEnd, RemovesTheSharedMemoryOfKilledRanks) {
     if (access("/dev/shm", W_OK) != 0)
         GTEST_SKIP() << "needs /dev/shm";
     std::string mine = "/dev/shm/ucx_shm_posix_weftruntest" + std::to_string(getpid()), open_one = mine + "open";
-    Weftrun job(script({"-n", "2"}, "[ $PMIX_RANK = 0 ] || sleep 1000; echo x > " + mine + "; echo x > " + open_one +
-                                        "; echo up; sleep 0.5; kill -9 $$"));
+    Weftrun job(
+        script({"-n", "2"}, "[ $PMIX_RANK = 0 ] || sleep 1000; echo x > " + mine + "; echo up; sleep 0.5; kill -9 $$"));
     ASSERT_TRUE(job.wait_for_output("up"));
-    int fd = open(open_one.c_str(), O_RDWR); /* as a process of another job would have it */
+    /* As a process of another job would have it: never closed, or the weftrun of a test beside this one removes it. */
+    int fd = open(open_one.c_str(), O_RDWR | O_CREAT, 0600);
     ASSERT_GE(fd, 0);
     EXPECT_EQ(job.wait(), 128 + SIGKILL);
     EXPECT_NE(access(mine.c_str(), F_OK), 0);
