@@ -173,17 +173,15 @@ static void arrived(void *argument, const inter_arrival *arrival) {
  * Opening and closing.
  */
 
-void hier_channel_open(hier_channel *channel, uint32_t context, hier_boxes boxes) {
-    channel->boxes[context] = boxes;
-    if (channel->opened <= context)
-        channel->opened = context + 1;
+void hier_channel_settle(hier_channel *channel, uint32_t context) {
     for (hier_held **link = &channel->homeless; *link;) {
         hier_held *held = *link;
-        if (hier_wire_context(&held->header) != context || !boxes.mailboxes) {
+        bool here = hier_wire_context(&held->header) == context;
+        intra_mailbox *to = here ? hier_channel_mailbox(channel, &held->header) : NULL;
+        if (!here || (!to && is_awaited(channel, &held->header))) {
             link = &held->next;
             continue;
         }
-        intra_mailbox *to = hier_channel_mailbox(channel, &held->header);
         *link = held->next;
         if (to)
             intra_parcel_push(to, held->parcel);
@@ -193,17 +191,11 @@ void hier_channel_open(hier_channel *channel, uint32_t context, hier_boxes boxes
     }
 }
 
-void hier_channel_forget(hier_channel *channel, uint32_t context) {
-    for (hier_held **link = &channel->homeless; *link;) {
-        hier_held *held = *link;
-        if (hier_wire_context(&held->header) != context || is_awaited(channel, &held->header)) {
-            link = &held->next;
-            continue;
-        }
-        *link = held->next;
-        discard(channel, held->parcel);
-        free(held);
-    }
+void hier_channel_open(hier_channel *channel, uint32_t context, hier_boxes boxes) {
+    channel->boxes[context] = boxes;
+    if (channel->opened <= context)
+        channel->opened = context + 1;
+    hier_channel_settle(channel, context);
 }
 
 static bool make_peers(hier_channel *channel) {
@@ -236,9 +228,7 @@ int hier_channel_listen(hier_channel *channel) {
 static void forget(hier_channel *channel, hier_held *held) {
     while (held) {
         hier_held *next = held->next;
-        if (held->parcel->foreign)
-            channel->transport->am_drop(channel->transport, &((hier_letter *)held->parcel->foreign)->arrival);
-        free(held->parcel);
+        discard(channel, held->parcel);
         free(held);
         held = next;
     }

@@ -125,8 +125,8 @@ void hier_channel_init(hier_channel *channel, struct hier_world *world, int each
 /** The ranks of a communicator can be reached by a channel from now on, or no longer (mailboxes NULL). */
 void hier_channel_open(hier_channel *channel, uint32_t context, hier_boxes boxes);
 
-/** A context was given back, or lost: drops what came for it since its communicator has gone. */
-void hier_channel_forget(hier_channel *channel, uint32_t context);
+/** What came for a context before its communicator was there, or when it had gone, is delivered, or dropped; what is awaited stays. */
+void hier_channel_settle(hier_channel *channel, uint32_t context);
 
 /** Messages come in from now on. WEFT_ERR_NOMEM. */
 int hier_channel_listen(hier_channel *channel);

@@ -152,9 +152,9 @@ void hier_channels_let_in(hier_world *world, uint32_t context, hier_boxes boxes)
     for_each(world, hier_channel_open, context, boxes);
 }
 
-static void forget(hier_channel *channel, uint32_t context, hier_boxes boxes) {
+static void settle(hier_channel *channel, uint32_t context, hier_boxes boxes) {
     (void)boxes;
-    hier_channel_forget(channel, context);
+    hier_channel_settle(channel, context);
 }
 
 void hier_context_left(hier_world *world, uint32_t context, bool whole) {
@@ -164,7 +164,7 @@ void hier_context_left(hier_world *world, uint32_t context, bool whole) {
         hier_contexts_return(&world->contexts, context);
     else /* messages of collectives may still come for it */
         hier_contexts_lose(&world->contexts, context);
-    for_each(world, forget, context, (hier_boxes){0});
+    for_each(world, settle, context, (hier_boxes){0});
 }
 
 void hier_channels_close(hier_world *world) {

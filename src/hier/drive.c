@@ -161,8 +161,7 @@ static bool drive(const hier_wait *wait, bool once, bool *moved) {
     return done && wait->funnel;
 }
 
-/* A look at the network for others, where what is waited for does not come by it. */
-static void look_beside(hier_world *world) {
+void hier_look_beside(hier_world *world) {
     if (!hier_may_drive(world) || !hier_funnel_try(world))
         return;
     hier_progress(world);
@@ -175,7 +174,7 @@ static void sleep_a_while(const hier_wait *wait, uint64_t rung) {
     bool parts = wait->agent && wait->agent->parts;
     if (!may_drive(wait)) {
         if (wait->beside)
-            look_beside(wait->world);
+            hier_look_beside(wait->world);
         if (parts && hier_parts_sleep(wait->agent, PARTS_NS))
             return;
         if (bell)
@@ -230,7 +229,7 @@ static bool look_once(const hier_wait *wait, bool once, bool *moved) {
             return true;
     }
     if (!drives && wait->beside && wait->agent && (!wait->waiting->hot || wait->agent->looks++ % MAIN_EVERY == 0))
-        look_beside(wait->world);
+        hier_look_beside(wait->world);
     return *moved && !wait->funnel && wait->look(wait->argument);
 }
 

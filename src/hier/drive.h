@@ -49,6 +49,9 @@ void hier_sleep(hier_bed *bed);
 /** One look at a thread's channel, unless another thread has it just now; how many things happened. `bell`: the caller's, or NULL. */
 unsigned hier_look_at(hier_channel *channel, const intra_bell *bell);
 
+/** One look at the network for others, if the thread may, where what it waits for does not come by it. There is a network. */
+void hier_look_beside(hier_world *world);
+
 /** Is there what the caller waits for? */
 typedef bool hier_look(void *argument);
 

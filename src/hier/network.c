@@ -214,10 +214,8 @@ void hier_await_slot(hier_call *call) {
     while (!intra_is_free(&call->meeting)) {
         if (rounds <= hot && rounds++ == hot)
             since = core_now_ns();
-        if (world->transport && hier_may_drive(world) && hier_funnel_try(world)) {
-            hier_progress(world); /* collectives before this one may need it, and other processes */
-            hier_funnel_leave(world);
-        }
+        if (world->transport)
+            hier_look_beside(world); /* collectives before this one may need it, and other processes */
         look_around(call, &looks);
     }
     if (since)

@@ -49,6 +49,17 @@ static inline bool hier_await_count(hier_call *call, int counter, int threads) {
            hier_not_there(call);
 }
 
+/** By `counter`, where `flags` waits for flags alone. */
+static inline bool hier_counts(const hier_call *call) {
+    return call->choice.thread == HIER_COUNTER;
+}
+
+/** Have all operands been offered to the thread that combines them? The counter says so, the flags whether all are in the same call. */
+static inline bool hier_await_operands(hier_call *call) {
+    return (!hier_counts(call) || hier_await_count(call, HIER_COUNTER_READY, hier_threads(call))) &&
+           hier_await_all(call, HIER_OFFERED);
+}
+
 static inline char *hier_at(const void *base, size_t index, size_t bytes) {
     return (char *)(uintptr_t)base + index * bytes;
 }

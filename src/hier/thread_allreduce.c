@@ -55,14 +55,6 @@ static int start_from_leader(hier_call *call) {
     return sum ? start(call, sum) : WEFT_ERR_NOMEM;
 }
 
-/* By counters, or by flags; all operands are there. */
-static void combine_as_leader(hier_call *call) {
-    hier_combine(call, false, hier_whole(call), call->arguments->recv);
-    if (call->error)
-        call->meeting.own->payload.offer.recv = NULL;
-    intra_post(&call->meeting, HIER_READY);
-}
-
 static void offer(hier_call *call) {
     intra_offer *mine = &call->meeting.own->payload.offer;
     mine->send = call->arguments->send;
@@ -129,46 +121,43 @@ static bool by_flags_alone(hier_call *call) {
     HIER_OVER;
 }
 
-/* The leader has the sum when it has posted READY, and the network part is over. */
-static bool by_flags(hier_call *call) {
-    HIER_RESUME(call);
-    offer(call);
-    hier_network(call, 0, HIER_READY, start_from_leader);
-    intra_post(&call->meeting, HIER_OFFERED);
-    if (call->comm->thread == 0) {
-        HIER_AWAIT(call, hier_await_all(call, HIER_OFFERED));
-        combine_as_leader(call);
-    }
-    HIER_AWAIT(call, hier_await_network(call));
-    HIER_AWAIT(call, hier_await(call, 0, HIER_READY)); /* is it in the same call? */
-    copy_from_leader(call);
-    intra_post(&call->meeting, HIER_LEFT);
-    if (call->comm->thread == 0)
-        HIER_AWAIT(call, hier_await_all(call, HIER_LEFT));
-    HIER_OVER;
+/* Have all threads copied the leader's sum? */
+static bool await_copies(hier_call *call) {
+    return hier_counts(call) ? hier_await_count(call, HIER_COUNTER_DONE, hier_threads(call) - 1)
+                             : hier_await_all(call, HIER_LEFT);
 }
 
-/* The counters are raised whatever becomes of the network part: the others learn it from there. */
-static bool by_counter(hier_call *call) {
-    int threads = hier_threads(call);
+/*
+ * By flags on several nodes, or by counters: the leader has the sum when it has posted READY, and the network part is over. The counters
+ * are raised whatever becomes of that: the others learn it from there.
+ */
+static bool by_leader(hier_call *call) {
     HIER_RESUME(call);
     offer(call);
     hier_network(call, 0, HIER_READY, start_from_leader);
     intra_post(&call->meeting, HIER_OFFERED);
-    hier_count(call, HIER_COUNTER_READY, 1);
-    if (call->comm->thread == 0) {
-        HIER_AWAIT(call, hier_await_count(call, HIER_COUNTER_READY, threads));
-        HIER_AWAIT(call, hier_await_all(call, HIER_OFFERED));
-        combine_as_leader(call);
-        HIER_AWAIT_END(call, hier_await_network(call));
+    if (hier_counts(call))
         hier_count(call, HIER_COUNTER_READY, 1);
-        HIER_AWAIT(call, hier_await_count(call, HIER_COUNTER_DONE, threads - 1));
+    if (call->comm->thread == 0) {
+        HIER_AWAIT(call, hier_await_operands(call));
+        hier_combine(call, false, hier_whole(call), call->arguments->recv);
+        if (call->error)
+            call->meeting.own->payload.offer.recv = NULL;
+        intra_post(&call->meeting, HIER_READY);
+        HIER_AWAIT_END(call, hier_await_network(call));
+        if (hier_counts(call))
+            hier_count(call, HIER_COUNTER_READY, 1);
+        HIER_AWAIT(call, await_copies(call));
     } else {
-        HIER_AWAIT(call, hier_await_count(call, HIER_COUNTER_READY, threads + 1));
+        if (hier_counts(call))
+            HIER_AWAIT(call, hier_await_count(call, HIER_COUNTER_READY, hier_threads(call) + 1));
         HIER_AWAIT(call, hier_await_network(call));
-        HIER_AWAIT(call, hier_await(call, 0, HIER_READY));
+        HIER_AWAIT(call, hier_await(call, 0, HIER_READY)); /* is it in the same call? */
         copy_from_leader(call);
-        hier_count(call, HIER_COUNTER_DONE, 1);
+        if (hier_counts(call))
+            hier_count(call, HIER_COUNTER_DONE, 1);
+        else
+            intra_post(&call->meeting, HIER_LEFT);
     }
     HIER_OVER;
 }
@@ -215,7 +204,7 @@ bool hier_thread_allreduce(hier_call *call) {
         return by_tree(call);
     if (call->choice.thread == HIER_INLINE)
         return by_inline(call);
-    if (call->choice.thread == HIER_FLAGS)
-        return hier_single_node(call) ? by_flags_alone(call) : by_flags(call);
-    return call->choice.thread == HIER_COUNTER ? by_counter(call) : by_slices(call);
+    if (hier_by_slices(call))
+        return by_slices(call);
+    return hier_single_node(call) && !hier_counts(call) ? by_flags_alone(call) : by_leader(call);
 }

@@ -109,19 +109,9 @@ static bool by_slices(hier_call *call) {
     HIER_OVER;
 }
 
-static bool counts(const hier_call *call) {
-    return call->choice.thread == HIER_COUNTER;
-}
-
-/* Have the host's operands come? The counter says that they are there, the flags whether all are in the same call. */
-static bool await_operands(hier_call *call) {
-    return (!counts(call) || hier_await_count(call, HIER_COUNTER_READY, hier_threads(call))) &&
-           hier_await_all(call, HIER_OFFERED);
-}
-
 static bool await_host(hier_call *call) {
-    return counts(call) ? hier_await_count(call, HIER_COUNTER_DONE, 1)
-                        : hier_await(call, hier_host_thread(call), HIER_READY);
+    return hier_counts(call) ? hier_await_count(call, HIER_COUNTER_DONE, 1)
+                             : hier_await(call, hier_host_thread(call), HIER_READY);
 }
 
 /* By flags, or by counters. */
@@ -132,17 +122,17 @@ static bool by_host(hier_call *call) {
     offer(call);
     hier_network(call, host, HIER_READY, start_from_host);
     intra_post(&call->meeting, HIER_OFFERED);
-    if (counts(call))
+    if (hier_counts(call))
         hier_count(call, HIER_COUNTER_READY, 1);
     if (call->comm->thread == host) {
-        HIER_AWAIT(call, await_operands(call));
+        HIER_AWAIT(call, hier_await_operands(call));
         sum = sum_of_host(call);
         if (sum)
             hier_combine(call, false, hier_whole(call), sum);
         if (call->error)
             call->meeting.own->payload.offer.recv = NULL;
         intra_post(&call->meeting, HIER_READY);
-        if (counts(call))
+        if (hier_counts(call))
             hier_count(call, HIER_COUNTER_DONE, 1);
     } else {
         HIER_AWAIT(call, await_host(call));

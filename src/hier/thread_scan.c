@@ -92,28 +92,23 @@ static bool by_inline(hier_call *call) {
     HIER_OVER;
 }
 
-/* By flags: in place the own prefix goes elsewhere until everybody has read the operand. The leader's memory has the node's total before
- * that, in place of which comes what is from before. */
-static bool has_total(const hier_call *call) {
-    return !hier_single_node(call) && call->comm->thread == 0;
-}
-
+/* By flags: in place the own prefix goes elsewhere until everybody has read the operand. */
 static bool keeps_prefix(const hier_call *call) {
     return call->arguments->send == call->arguments->recv && (call->comm->thread || !is_exclusive(call));
 }
 
-static size_t memory_bytes(const hier_call *call) {
-    return ((size_t)has_total(call) + (size_t)keeps_prefix(call)) * call->arguments->bytes;
+static void *own_prefix(const hier_call *call) {
+    size_t bytes = call->arguments->bytes;
+    return keeps_prefix(call) ? hier_more_scratch(call, HIER_COPIES, bytes) : call->arguments->recv;
 }
 
-static void *own_prefix(const hier_call *call) {
-    if (!keeps_prefix(call))
-        return call->arguments->recv;
-    return hier_at(hier_scratch(call, memory_bytes(call)), has_total(call), call->arguments->bytes);
+/* The leader's memory has the node's total, in place of which comes what is from before. */
+static bool has_total(const hier_call *call) {
+    return !hier_single_node(call) && call->comm->thread == 0;
 }
 
 static void make_total(hier_call *call) {
-    char *total = hier_scratch(call, memory_bytes(call));
+    void *total = hier_scratch(call, call->arguments->bytes);
     if (!is_last_node(call))
         hier_combine(call, false, hier_whole(call), total);
     call->meeting.own->payload.offer.shared = call->error ? NULL : total;
@@ -131,7 +126,7 @@ static bool by_flags(hier_call *call) {
     mine->send = arguments->send;
     mine->shared = NULL;
     hier_network(call, 0, HIER_READY, start_flags);
-    if (memory_bytes(call) && !hier_scratch(call, memory_bytes(call))) {
+    if ((keeps_prefix(call) && !own_prefix(call)) || (has_total(call) && !hier_scratch(call, arguments->bytes))) {
         hier_no_sum(call);
         return true;
     }

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "program.h"
+
+extern "C" {
+#include <hier/comm.h>
+}
 #include <algorithm>
 #include <atomic>
 #include <numeric>
@@ -237,6 +241,27 @@ void run_persistent(weft_comm *comm, uint64_t seed, uint64_t count, uint64_t rou
     }
     for (size_t i : shuffled(count, &random))
         job::ok(weft_request_free(&requests[i]), comm, "weft_request_free");
+}
+
+void expect_no_allocations(weft_comm *comm, const Case &what, const std::string &how, uint64_t may,
+                           const std::function<void()> &apart) {
+    const size_t *allocations = &comm->world->engine.allocations;
+    Operation operation(comm, what);
+    weft_request *request = WEFT_REQUEST_NULL;
+    size_t before = 0;
+    EXPECT_EQ(operation.call(Form::persistent, &request), WEFT_SUCCESS) << weft_last_error();
+    for (uint64_t round = 0; round < may + 2; round++) {
+        operation.fill(round);
+        EXPECT_EQ(weft_start(&request), WEFT_SUCCESS) << weft_last_error();
+        operation.verify(weft_wait(&request, nullptr), how);
+        apart();
+        if (round >= may) {
+            EXPECT_EQ(*allocations, before) << describe(what) << ", " << how;
+        }
+        before = *allocations;
+        apart();
+    }
+    EXPECT_EQ(weft_request_free(&request), WEFT_SUCCESS) << weft_last_error();
 }
 
 } // namespace process

@@ -3,9 +3,6 @@
 // in any order, on one communicator and on several.
 #include "hier/misuse.h"
 #include "program.h"
-extern "C" {
-#include <hier/comm.h>
-}
 
 namespace {
 
@@ -50,29 +47,16 @@ TEST(TeamRequests, OnTwoTeamsAtOnce) {
 // All that a persistent collective needs between processes it has after two starts: as many may be under way, somewhere.
 TEST(TeamRequests, StartingAgainAllocatesNothing) {
     job::on_team([](weft_comm *comm) {
-        const size_t *engine = &comm->world->engine.allocations;
+        auto apart = [&] { EXPECT_OK(weft_barrier(comm)); };
         for (int i = 0; i < 50; i++) // what barriers need, too
-            EXPECT_OK(weft_barrier(comm));
+            apart();
         for (int kind = 0; kind < INTER_COLLECTIVES; kind++)
             for (bool in_place : {false, true})
                 for (size_t count : {3, 3000}) {
                     Case what{inter_collective(kind)};
                     what.in_place = in_place && !inter_is(what.collective, without_in_place);
                     what.count = count, what.root = weft_size(comm) - 1, what.seed = 1;
-                    Operation operation(comm, what);
-                    weft_request *request = WEFT_REQUEST_NULL;
-                    size_t before = 0;
-                    EXPECT_OK(operation.call(Form::persistent, &request));
-                    for (uint64_t round = 0; round < 4; round++) {
-                        operation.fill(round);
-                        EXPECT_OK(weft_start(&request));
-                        operation.verify(weft_wait(&request, nullptr), "started again");
-                        EXPECT_OK(weft_barrier(comm)); // nobody is in the engine between this and the next
-                        EXPECT_TRUE(round < 2 || *engine == before) << describe(what);
-                        before = *engine;
-                        EXPECT_OK(weft_barrier(comm));
-                    }
-                    EXPECT_OK(weft_request_free(&request));
+                    expect_no_allocations(comm, what, "started again", 2, apart);
                 }
     });
 }
