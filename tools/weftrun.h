@@ -81,8 +81,9 @@ void weftrun_server_free_environment(char **environment);
 int weftrun_server_abort_fd(void);
 /** The first PMIx_Abort: its rank, or -1. *message stays valid. */
 int weftrun_server_aborted(int *status, const char **message);
-/** Is the rank between PMIx_Init and PMIx_Finalize? */
-bool weftrun_server_connected(int rank);
+/** Where a rank is: not yet in PMIx_Init, between that and PMIx_Finalize, or through. */
+enum weftrun_presence { WEFTRUN_UNKNOWN, WEFTRUN_CONNECTED, WEFTRUN_FINALIZED };
+enum weftrun_presence weftrun_server_presence(int rank);
 void weftrun_server_stop(void);
 
 /* weftrun_binding.c */
@@ -157,6 +158,8 @@ int weftrun_rollcall_fd(const weftrun_rollcall *rollcall);
 int weftrun_rollcall_wait_ms(const weftrun_rollcall *rollcall);
 /** Takes what came, and prints a report when all have answered or had the time to. */
 void weftrun_rollcall_move(weftrun_rollcall *rollcall, const weftrun_processes *processes);
+/** Has the process been through weft_finalize, and not called weft_init again, by what was moved? */
+bool weftrun_rollcall_through(const weftrun_rollcall *rollcall, int process);
 void weftrun_rollcall_close(weftrun_rollcall *rollcall);
 
 /* weftrun_job.c */

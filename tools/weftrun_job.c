@@ -16,7 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const double GRACE_S = 1.0; /* between SIGTERM and SIGKILL */
+static const double GRACE_S = 1.0;  /* between SIGTERM and SIGKILL */
+static const double ABSENT_S = 1.0; /* so long may a rank be in PMIx that another has ended without */
 
 struct job {
     const weftrun_options *options;
@@ -28,6 +29,8 @@ struct job {
     int status;
     bool ending;
     double time_limit_s, kill_s; /* on now_s()'s clock; 0: none */
+    int absent;                  /* a rank that has ended well without ever having been in PMIx; -1: none */
+    double absent_s;             /* when others that wait for it have done so long enough; 0: nobody is seen to */
 };
 
 static double now_s(void) {
@@ -83,6 +86,16 @@ static void look_at_abort(struct job *job) {
     end(job, (status & 255) != 0 ? status & 255 : WEFTRUN_EXIT_ERROR);
 }
 
+/* Has it left the others with nothing to wait for? Who is through with weft may leave PMIx to its end, and that to nobody (_exit). */
+static bool is_well(struct job *job, int rank, int wait_status) {
+    if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0)
+        return false;
+    enum weftrun_presence presence = weftrun_server_presence(rank);
+    if (presence == WEFTRUN_UNKNOWN)
+        job->absent = rank;
+    return presence != WEFTRUN_CONNECTED || weftrun_rollcall_through(job->rollcall, rank);
+}
+
 /*
  * Takes all that have ended. Several may have since the last look, and their order is not known: one that was killed by
  * a signal is then more likely the cause than one that exited.
@@ -90,7 +103,8 @@ static void look_at_abort(struct job *job) {
 static void look_at_ended(struct job *job) {
     int failed = -1, failed_status = 0, status;
     for (int rank; (rank = weftrun_processes_reap(&job->processes, &status)) != -1;) {
-        if (rank < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !weftrun_server_connected(rank)))
+        weftrun_rollcall_move(job->rollcall, &job->processes); /* its last words */
+        if (rank < 0 || is_well(job, rank, status))
             continue;
         if (failed < 0 || (WIFSIGNALED(status) && !WIFSIGNALED(failed_status))) {
             failed = rank;
@@ -138,14 +152,40 @@ static void time_out(struct job *job) {
     end(job, WEFTRUN_EXIT_TIMEOUT);
 }
 
+/* A rank in PMIx waits in its first fence for all others, also for one that has ended. */
+static void look_for_absent(struct job *job, double now) {
+    int waiting = -1;
+    for (int rank = 0; rank < job->processes.count; rank++)
+        if (!job->processes.ended[rank] && weftrun_server_presence(rank) == WEFTRUN_CONNECTED)
+            waiting = rank;
+    if (waiting < 0) {
+        job->absent_s = 0;
+    } else if (job->absent_s <= 0) {
+        job->absent_s = now + ABSENT_S;
+    } else if (now >= job->absent_s) {
+        weftrun_say(
+            "rank %d (pid %ld) exited with status 0 and without weft_init, in which rank %d (pid %ld) waits for it",
+            job->absent, (long)job->processes.pids[job->absent], waiting, (long)job->processes.pids[waiting]);
+        end(job, WEFTRUN_EXIT_ERROR);
+    }
+}
+
+static double earlier(double one, double other) {
+    return one <= 0 || (other > 0 && other < one) ? other : one;
+}
+
 /* Handles the limits that have passed and returns how long poll may sleep, in ms. */
 static int look_at_clock(struct job *job) {
     double now = now_s();
     if (!job->ending && job->time_limit_s > 0 && now >= job->time_limit_s)
         time_out(job);
+    if (!job->ending && job->absent >= 0)
+        look_for_absent(job, now);
     if (job->kill_s > 0 && now >= job->kill_s)
         kill_now(job);
-    double next = job->ending ? job->kill_s : job->time_limit_s;
+    double next = job->ending        ? job->kill_s
+                  : job->absent >= 0 ? earlier(job->time_limit_s, now + ABSENT_S / 4)
+                                     : job->time_limit_s;
     double left_ms = (next - now_s()) * 1e3 + 1;
     return next <= 0 ? -1 : left_ms < 0 ? 0 : left_ms > 1e6 ? 1000000 : (int)left_ms;
 }
@@ -204,7 +244,7 @@ static bool start(struct job *job, const char *session, const sigset_t *inherite
 }
 
 int weftrun_job(const weftrun_options *options, const char *session, int signals, const sigset_t *inherited_mask) {
-    struct job job = {.options = options, .signals = signals, .processes.error_fd = -1};
+    struct job job = {.options = options, .signals = signals, .processes.error_fd = -1, .absent = -1};
     time_t began = time(NULL);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     struct pollfd *fds = calloc((size_t)options->processes * 2 + 5, sizeof(*fds));

@@ -18,6 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* Ten milliseconds each: whom SIGKILL has not ended by then is another user's, or hangs in the kernel. */
+enum { ORPHAN_ROUNDS = 1000 };
+
 /* What the new process needs to know; all of it is made before the fork, because libpmix has threads that may hold
  * locks. */
 struct start {
@@ -165,7 +168,7 @@ static void signal_children(int signal) {
 
 void weftrun_processes_end_orphans(void) {
     /* Descendants become our children when their parents end, because we are a subreaper: one generation a round. */
-    for (int round = 0;; round++) {
+    for (int round = 0; round < ORPHAN_ROUNDS; round++) {
         pid_t pid;
         while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
             continue;
@@ -175,6 +178,7 @@ void weftrun_processes_end_orphans(void) {
             signal_children(round == 0 ? SIGTERM : SIGKILL);
         usleep(10000);
     }
+    weftrun_say("a process that a rank left behind cannot be killed, and is left alone");
 }
 
 void weftrun_processes_free(weftrun_processes *processes) {

@@ -23,6 +23,7 @@ static const double ANSWER_S = 2; /* who has not answered by then is not waited 
 struct weftrun_rollcall {
     int processes, listener, events; /* events: an epoll of the listener and all connections */
     int *connections;                /* by process; -1: not in weft */
+    bool *through;                   /* by process: was in weft, and has said goodbye */
     bool *awaited;                   /* by process: has not answered all of the present question */
     bool asking, asked_by_user;
     uint32_t question;
@@ -53,9 +54,10 @@ weftrun_rollcall *weftrun_rollcall_open(const char *session, const char *job, in
         made->processes = processes;
         made->connections = malloc((size_t)processes * sizeof(*made->connections));
         made->awaited = calloc((size_t)processes, sizeof(*made->awaited));
+        made->through = calloc((size_t)processes, sizeof(*made->through));
         made->events = epoll_create1(EPOLL_CLOEXEC);
         made->listener = core_rollcall_listen(session);
-        if (made->connections && made->awaited && made->events >= 0 && made->listener >= 0 &&
+        if (made->connections && made->awaited && made->through && made->events >= 0 && made->listener >= 0 &&
             watch(made, made->listener) && setenv(CORE_ROLLCALL_VARIABLE, value, 1) == 0) {
             for (int process = 0; process < processes; process++)
                 made->connections[process] = -1;
@@ -83,6 +85,7 @@ void weftrun_rollcall_close(weftrun_rollcall *rollcall) {
     core_roll_free(&rollcall->last);
     free(rollcall->connections);
     free(rollcall->awaited);
+    free(rollcall->through);
     free(rollcall);
 }
 
@@ -209,11 +212,13 @@ static bool take_packet(weftrun_rollcall *rollcall, int fd, size_t bytes) {
         if (rollcall->connections[head->process] >= 0) /* it has started weft again */
             cut_off(rollcall, rollcall->connections[head->process]);
         rollcall->connections[head->process] = fd;
-        rollcall->awaited[head->process] = false;
+        rollcall->awaited[head->process] = rollcall->through[head->process] = false;
         return true;
     }
     if (process < 0)
         return false;
+    if (head->kind == CORE_PACKET_GOODBYE)
+        return rollcall->through[process] = true;
     if (head->kind == CORE_PACKET_ROWS_OF)
         return take_rows(rollcall, process);
     if (head->kind != CORE_PACKET_HANG)
@@ -247,6 +252,10 @@ void weftrun_rollcall_move(weftrun_rollcall *rollcall, const weftrun_processes *
         look_at(rollcall, event.data.fd);
     if (rollcall->asking && (is_complete(rollcall) || now_s() >= rollcall->limit_s))
         finish(rollcall, processes);
+}
+
+bool weftrun_rollcall_through(const weftrun_rollcall *rollcall, int process) {
+    return rollcall->through[process];
 }
 
 void weftrun_rollcall_ask(weftrun_rollcall *rollcall) {

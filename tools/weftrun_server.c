@@ -17,7 +17,7 @@
 static struct {
     pmix_nspace_t nspace;
     int processes;
-    _Atomic unsigned char *connected; /* by rank; written by libpmix's thread */
+    _Atomic unsigned char *presence; /* by rank, of enum weftrun_presence; written by libpmix's thread */
     int abort_fd;
     /* Written once by libpmix's thread; the release of abort_rank publishes the other two to weftrun_server_aborted().
      */
@@ -27,21 +27,21 @@ static struct {
 } server = {.abort_fd = -1, .abort_rank = -1};
 
 /* A rank that calls one of these waits in it until we return, so its state is known before it can exit. */
-static void set_connected(const pmix_proc_t *proc, unsigned char value) {
+static void set_presence(const pmix_proc_t *proc, enum weftrun_presence value) {
     if (proc->rank < (pmix_rank_t)server.processes)
-        atomic_store_explicit(&server.connected[proc->rank], value, memory_order_relaxed);
+        atomic_store_explicit(&server.presence[proc->rank], (unsigned char)value, memory_order_relaxed);
 }
 
 static pmix_status_t client_connected(const pmix_proc_t *proc, void *object, pmix_info_t info[], size_t count,
                                       pmix_op_cbfunc_t done, void *data) {
     (void)object, (void)info, (void)count, (void)done, (void)data;
-    set_connected(proc, 1);
+    set_presence(proc, WEFTRUN_CONNECTED);
     return PMIX_OPERATION_SUCCEEDED;
 }
 
 static pmix_status_t client_finalized(const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t done, void *data) {
     (void)object, (void)done, (void)data;
-    set_connected(proc, 0);
+    set_presence(proc, WEFTRUN_FINALIZED);
     return PMIX_OPERATION_SUCCEEDED;
 }
 
@@ -155,9 +155,9 @@ const char *weftrun_server_namespace(void) {
 bool weftrun_server_start(const char *session, int processes) {
     forget_other_launchers();
     server.processes = processes;
-    server.connected = calloc((size_t)processes, sizeof(*server.connected));
+    server.presence = calloc((size_t)processes, sizeof(*server.presence));
     server.abort_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (!server.connected || server.abort_fd < 0)
+    if (!server.presence || server.abort_fd < 0)
         return check(PMIX_ERR_NOMEM, "start");
     (void)weftrun_server_namespace();
     pmix_info_t info[2];
@@ -213,8 +213,8 @@ int weftrun_server_aborted(int *status, const char **message) {
     return rank;
 }
 
-bool weftrun_server_connected(int rank) {
-    return atomic_load_explicit(&server.connected[rank], memory_order_relaxed);
+enum weftrun_presence weftrun_server_presence(int rank) {
+    return atomic_load_explicit(&server.presence[rank], memory_order_relaxed);
 }
 
 void weftrun_server_stop(void) {

@@ -38,7 +38,8 @@
  *   communicator under FUNNELED on another thread than weft_init's), WEFT_ERR_MISMATCH (ranks are in
  *   different calls, or a message is shorter than expected), WEFT_ERR_TRUNCATE (or longer), WEFT_ERR_NOMEM,
  *   WEFT_ERR_TRANSPORT, WEFT_ERR_PROC_FAILED. Errors in the arguments are found before anything is sent.
- * - Ranks whose calls differ in the collective, the root, the bytes, the operation or (of reductions) the type, that come in another
+ * - Ranks whose calls differ in the collective, the root, the bytes, the operation, (of reductions) the type with its bounds, or (of
+ *   allgatherv and reduce_scatter) the counts, that come in another
  *   order, or that leave one out, are found out, at the latest when somebody has waited for 10 ms or so: every rank returns
  *   WEFT_ERR_MISMATCH, in that call or, who could do its part of it, in a later one, and weft_last_error() names two ranks and what they
  *   called. The communicator is broken then: all that is under way on it and all later collectives on it return the same error

@@ -23,7 +23,8 @@ extern "C" {
  * nthreads 0: the value of WEFT_THREADS (`weftrun -t` sets it), else one for each core this process may use.
  * The caller frees *team with weft_team_free().
  * Errors: WEFT_ERR_ARG (parent is no process communicator, nthreads out of 0 … WEFT_MAX_TEAM_THREADS, null team; every
- * process gets it when one of them passes a bad nthreads or a null team), WEFT_ERR_INIT, WEFT_ERR_THREAD, WEFT_ERR_NOMEM, WEFT_ERR_TRANSPORT.
+ * process gets it when one of them passes a bad nthreads or a null team), WEFT_ERR_INIT, WEFT_ERR_THREAD, WEFT_ERR_NOMEM, WEFT_ERR_TRANSPORT,
+ * WEFT_ERR_BUSY (as many teams and communicators stand as weft/comm.h allows).
  */
 WEFT_API int weft_team_create(weft_comm *parent, int nthreads, weft_team **team);
 
@@ -46,7 +47,7 @@ WEFT_API int weft_team_enter(weft_team *team, int thread, weft_comm **comm);
 WEFT_API int weft_team_leave(weft_comm **comm);
 
 /**
- * Frees the team and sets *team to NULL. Called by one thread of each process after every thread left; waits for no one.
+ * Frees the team and sets *team to NULL. Called by one thread of each process, whichever, after every thread left; waits for no one.
  * Errors: WEFT_ERR_ARG (null or freed before), WEFT_ERR_BUSY (a thread is still in it; the team stays).
  */
 WEFT_API int weft_team_free(weft_team **team);

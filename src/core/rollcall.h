@@ -84,16 +84,22 @@ double core_roll_longest(const core_roll *roll);
 
 /*
  * Packets. The process says hello when it connects, later that one of its waits is too long; weftrun asks; the process
- * answers with packets of rows, the last of which has fewer than CORE_PACKET_ROWS of them.
+ * answers with packets of rows, the last of which has fewer than CORE_PACKET_ROWS of them. It says goodbye in weft_finalize.
  */
 
 /** JOB:DIRECTORY, the job's PMIx namespace and where weftrun's socket is. */
 #define CORE_ROLLCALL_VARIABLE "WEFTRUN_SESSION"
 #define CORE_ROLLCALL_SOCKET   "rollcall"
 #define CORE_PACKET_ROWS       32
-#define CORE_PACKET_VERSION    1
+#define CORE_PACKET_VERSION    2
 
-enum core_packet_kind { CORE_PACKET_HELLO = 1, CORE_PACKET_HANG, CORE_PACKET_ASK, CORE_PACKET_ROWS_OF };
+enum core_packet_kind {
+    CORE_PACKET_HELLO = 1,
+    CORE_PACKET_HANG,
+    CORE_PACKET_ASK,
+    CORE_PACKET_ROWS_OF,
+    CORE_PACKET_GOODBYE
+};
 
 typedef struct core_packet_head {
     uint32_t version;   /* CORE_PACKET_VERSION */

@@ -70,6 +70,8 @@ static int make_blocks(const core_blocks *blocks, weft_datatype **type) {
 static int check_lists(const core_blocks *blocks, bool lengths, const char *displs_name) {
     if (blocks->count == 0)
         return WEFT_SUCCESS;
+    if (blocks->count > PTRDIFF_MAX / sizeof(core_placed)) /* than lists can have */
+        return core_error(WEFT_ERR_ARG, "%s: count is %zu, more than memory can hold", blocks->call, blocks->count);
     if (lengths && !blocks->lengths)
         return core_error(WEFT_ERR_ARG, "%s: block_lengths is NULL, but there are %zu blocks", blocks->call,
                           blocks->count);

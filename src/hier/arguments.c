@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
-#include <hier/arguments.h>
+#include <hier/ledger.h>
 
 int hier_check_comm(const weft_comm *comm, const char *call) {
     if (!hier_comm_valid(comm))
@@ -198,6 +198,8 @@ static int check_counts(const weft_comm *comm, hier_arguments *a, bool send, siz
             return core_error(WEFT_ERR_ARG, "rank %d: %s: the blocks of the %s_counts are more than memory can hold",
                               comm->rank, call, side);
         absolute |= core_datatype_has_addresses(type);
+        if (a->collective == INTER_ALLGATHERV)
+            a->counted = hier_chain(a->counted, bytes);
         if (rank == comm->rank)
             *own_bytes = bytes;
     }
@@ -254,8 +256,10 @@ static int check_reduce_scatter(const weft_comm *comm, hier_arguments *a) {
         return core_error(WEFT_ERR_ARG, "rank %d: %s: recv_counts is NULL, expected %d entries", comm->rank, a->call,
                           comm->size);
     bool too_many = equal && __builtin_mul_overflow(a->recv_count, (size_t)comm->size, &total);
-    for (int rank = 0; !equal && rank < comm->size; rank++)
+    for (int rank = 0; !equal && rank < comm->size; rank++) {
         too_many |= __builtin_add_overflow(total, a->recv_counts[rank], &total);
+        a->counted = hier_chain(a->counted, a->recv_counts[rank]);
+    }
     if (too_many)
         return core_error(WEFT_ERR_ARG, "rank %d: %s: all blocks together have more elements than a size_t can count",
                           comm->rank, a->call);
@@ -271,17 +275,26 @@ static int check_reduce_scatter(const weft_comm *comm, hier_arguments *a) {
     return code;
 }
 
+/* Operands of a derived type lie alike for all ranks: each combines what others have as if it were its own. */
+static uint64_t hash_of_bounds(const weft_datatype *type) {
+    uint64_t hash = hier_chain((uint64_t)type->lower_bound, (uint64_t)type->extent);
+    return hier_chain(hier_chain(hash, (uint64_t)type->true_lower_bound), (uint64_t)type->true_extent);
+}
+
 /* Ranks may use different types for the same bytes, except in reductions. */
 static void sign(hier_arguments *a) {
     uint64_t op = 0, type = 0, bracketed = a->bracketed;
     if (a->op) { /* one that does not commute is done by other algorithms */
         op = ((uint64_t)a->op->kind + 1) * 2 + a->op->commutative;
         type = (uint64_t)a->recv_type->kind + 1;
-        a->element = a->recv_type->kind == CORE_KIND_DERIVED ? NULL : a->recv_type->name;
+        bool derived = a->recv_type->kind == CORE_KIND_DERIVED;
+        a->element = derived ? NULL : a->recv_type->name;
+        if (derived)
+            a->counted = hier_chain(a->counted, hash_of_bounds(a->recv_type));
     }
     uint64_t what =
         (uint64_t)(uint32_t)a->root << 32 | bracketed << 31 | op << 16 | type << 8 | ((uint64_t)a->collective + 1);
-    a->signature = (a->bytes + 1) * 0x9e3779b97f4a7c15u ^ what * 0xd6e8feb86659fd93u;
+    a->signature = (a->bytes + 1) * 0x9e3779b97f4a7c15u ^ what * 0xd6e8feb86659fd93u ^ a->counted;
 }
 
 /* `here`: this rank has the whole. */

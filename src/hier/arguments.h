@@ -33,7 +33,10 @@ typedef struct hier_arguments {
     struct hier_staging *staging; /* once staged: what the buffers above belong to */
     size_t bytes;                 /* a vector, or a block, of one rank, as all ranks know it; else 0 */
     size_t own_bytes;             /* gatherv, scatterv, allgatherv: of the rank's own block */
-    uint64_t signature;  /* of all that the ranks must agree on: collective, root, bytes, operation and its type */
+    /* A hash of what all ranks must count alike: allgatherv's and reduce_scatter's blocks, the bounds of an operation's derived type. */
+    uint64_t counted;
+    uint64_t
+        signature; /* of all that the ranks must agree on: collective, root, bytes, counts, operation and its type */
     const char *element; /* the name of the operation's type, when it is predefined; else NULL */
 } hier_arguments;
 
@@ -54,6 +57,7 @@ __attribute__((always_inline)) static inline hier_arguments hier_arguments_of(en
     arguments.staging = NULL;
     arguments.bytes = 0;
     arguments.own_bytes = 0;
+    arguments.counted = 0;
     arguments.signature = (uint64_t)collective + 1; /* of a barrier; those of others are made when they are checked */
     arguments.element = NULL;
     return arguments;

@@ -63,16 +63,19 @@ static void dissolve(hier_errand *errand) {
     hier_team_give((weft_team *)(void *)((char *)errand - offsetof(weft_team, dissolve)));
 }
 
-/* The last handle of a process gives back what they share. Acquire and release: it follows whatever the others did with it. */
-static void part_from_team(weft_team *team) {
-    if (atomic_fetch_sub_explicit(&team->handles, 1, memory_order_acq_rel) > 1)
-        return;
+void hier_team_dissolve(weft_team *team) {
     team->dissolve.run = dissolve;
     if (team->context == HIER_NO_CONTEXT ||
         hier_may_drive(team->world)) /* the network knows nothing of it, or may be told */
         dissolve(&team->dissolve);
     else
         hier_send_errand(team->world, &team->dissolve);
+}
+
+/* The last handle of a process gives back what they share. Acquire and release: it follows whatever the others did with it. */
+static void part_from_team(weft_team *team) {
+    if (atomic_fetch_sub_explicit(&team->handles, 1, memory_order_acq_rel) == 1)
+        hier_team_dissolve(team);
 }
 
 static void free_thread(weft_comm *comm) {

@@ -114,7 +114,7 @@ struct weft_comm {
     unsigned looks;   /* of the present wait of a blocking collective, as far as they are counted (waits.h) */
     hier_noted noted; /* of the blocking call that its user is in */
     uint32_t context;
-    unsigned context_steps; /* of agreements with it as the parent: contexts.c */
+    unsigned context_steps; /* of agreements with it as the parent, of a process communicator: contexts.c */
     /* Of one that was split or duplicated: */
     weft_comm
         *origin;      /* the process communicator, or the handle of weft_team_enter, that it descends from; else NULL */
@@ -152,6 +152,8 @@ int hier_team_make_threads(weft_team *team, core_waiting waiting);
 hier_boxes hier_team_boxes(const weft_team *team);
 /** Frees all of a team, which nobody uses any more. Not under the funnel, where that is a lock. */
 void hier_team_give(weft_team *team);
+/** The same from any thread: the network is told of it by one that may. */
+void hier_team_dissolve(weft_team *team);
 
 /** A handle, zeroed but for its magic; NULL without memory. */
 weft_comm *hier_comm_take(void);

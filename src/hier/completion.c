@@ -137,11 +137,6 @@ static int take_part(weft_request *request, weft_status *status) {
 static int take_collective(weft_request *request, weft_status *status) {
     int error = hier_request_result(request);
     set_status(status, error);
-    if (error == WEFT_ERR_MISMATCH && request->comm->ledger && hier_ledger_is_broken(request->comm->ledger))
-        hier_ledger_error(request->comm, request->call);
-    else if (error)
-        core_error(error, "rank %d: %s failed between the processes: %s", request->comm->rank, request->call,
-                   weft_strerror(error));
     request->active = false;
     if (!request->persistent)
         hier_request_give(request);

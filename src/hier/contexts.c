@@ -94,6 +94,8 @@ static int agree_on_word(weft_comm *parent, unsigned word, int count, uint64_t *
 }
 
 int hier_contexts_agree(weft_comm *parent, const char *call, int count, uint32_t *numbers) {
+    /* A thread that has left and entered again goes on where the others are. */
+    unsigned *steps = parent->member ? &parent->member->steps : &parent->context_steps;
     unsigned first = parent->context % FIRST_WORDS, step = 2 * (parent->context / FIRST_WORDS) + 1;
     unsigned in_vain = 0; /* rounds since one brought something, or met another agreement */
     int found = 0, code = WEFT_SUCCESS;
@@ -101,10 +103,10 @@ int hier_contexts_agree(weft_comm *parent, const char *call, int count, uint32_t
         uint64_t chosen;
         bool calm;
         /* An odd step comes to all words. The one that brought something last is the first one next time, on all ranks. */
-        unsigned word = (first + step * parent->context_steps) % HIER_CONTEXT_WORDS;
+        unsigned word = (first + step * *steps) % HIER_CONTEXT_WORDS;
         code = agree_on_word(parent, word, count - found, &chosen, &calm);
         in_vain = chosen || !calm ? 0 : in_vain + 1;
-        parent->context_steps += !chosen;
+        *steps += !chosen;
         for (; chosen; chosen &= chosen - 1)
             numbers[found++] = word * 64 + (uint32_t)__builtin_ctzll(chosen);
     }

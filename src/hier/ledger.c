@@ -109,10 +109,15 @@ static void write_verdict(const hier_note *verdict, char *text) {
         snprintf(text, HIER_VERDICT_BYTES, "rank %d called %s, but rank %d has left the communicator without that call",
                  one->rank, first, other->rank);
         return;
-    default:
-        snprintf(text, HIER_VERDICT_BYTES, "rank %d called %s, %s rank %d called %s%s", one->rank, first,
-                 verdict->kind == HIER_NOTE_EARLIER ? "and" : "but", other->rank, second,
-                 verdict->kind == HIER_NOTE_EARLIER ? ", after collectives that were not the same" : "");
+    case HIER_NOTE_EARLIER:
+        snprintf(text, HIER_VERDICT_BYTES,
+                 "rank %d called %s, and rank %d called %s, after collectives that were not the same", one->rank, first,
+                 other->rank, second);
+        return;
+    default: /* what is not in the descriptions */
+        snprintf(text, HIER_VERDICT_BYTES, "rank %d called %s, but rank %d called %s%s", one->rank, first, other->rank,
+                 second,
+                 strcmp(first, second) == 0 ? " with other counts, another operation, or a type of other bounds" : "");
     }
 }
 
@@ -266,8 +271,9 @@ static bool settle_over(hier_world *world, hier_ledger *ledger, hier_heard *hear
     inter_id id = {.context = ledger->context, .sequence = own->sequence, .persistent = own->persistent};
     const inter_execution *execution = inter_engine_find(&world->engine, id);
     int64_t now = hier_ledger_now_ms();
-    if (!execution || (heard->since_ms && execution->moves != heard->moves))
-        return true;
+    if (!execution || !inter_execution_awaits(execution, heard->process) ||
+        (heard->since_ms && execution->moves != heard->moves))
+        return true; /* it has come */
     if (!heard->since_ms) {
         heard->since_ms = now;
         heard->moves = execution->moves;

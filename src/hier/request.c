@@ -72,6 +72,29 @@ static void finished(void *argument, int error) {
     request->base.comm->world->completions++;
 }
 
+/* Does the root count as many bytes for this rank as it has? Else the communicator is broken, as by any two calls that differ. */
+static int compare_count(const hier_operation *request) {
+    weft_comm *comm = request->base.comm;
+    const inter_view *view = &request->plan.view;
+    size_t counted = view->offsets[comm->rank + 1] - view->offsets[comm->rank];
+    if (counted == view->count)
+        return WEFT_SUCCESS;
+    hier_entry own = {.sequence = request->id.sequence,
+                      .chain = request->id.signature,
+                      .signature = view->count,
+                      .bytes = view->count,
+                      .call = request->base.call,
+                      .rank = hier_rank_of(comm),
+                      .root = hier_rank_at(comm, view->root),
+                      .persistent = request->id.persistent};
+    hier_entry of_root = own;
+    of_root.signature = of_root.bytes = counted;
+    of_root.rank = own.root;
+    hier_ledger_trip(comm->world, comm->ledger, &own, &of_root);
+    hier_ledger_tell_trips(comm->world);
+    return WEFT_ERR_MISMATCH;
+}
+
 /* The root's counts are there: now the collective itself. */
 static void counts_came(void *argument, int error) {
     hier_operation *request = argument;
@@ -79,6 +102,8 @@ static void counts_came(void *argument, int error) {
     request->plan.view.offsets = request->plan.arrays; /* which begin with them */
     request->plan.view.contents = 0;
     execution->finished = finished;
+    if (!error)
+        error = compare_count(request);
     if (!error)
         error = inter_execution_prepare(execution, &request->base.comm->world->engine, request->plan.algorithm,
                                         &request->plan.view);
@@ -150,9 +175,19 @@ int hier_request_restart(weft_request *request) {
 
 int hier_request_result(const weft_request *request) {
     const hier_operation *operation = (const hier_operation *)request;
-    if (operation->staging && !operation->error)
+    const weft_comm *comm = request->comm;
+    if (operation->error == WEFT_ERR_MISMATCH && comm->ledger && hier_ledger_is_broken(comm->ledger))
+        return hier_ledger_error(comm, request->call);
+    if (operation->error)
+        return core_error(operation->error, "rank %d: %s failed between the processes: %s", comm->rank, request->call,
+                          weft_strerror(operation->error));
+    if (operation->staging)
         hier_staging_unpack(operation->staging);
-    return operation->error;
+    const hier_plan *plan = &operation->plan;
+    if (plan->own_sent != plan->own_expected)
+        return core_error(WEFT_ERR_MISMATCH, "rank %d: %s: sends itself %zu bytes and expects %zu", comm->rank,
+                          request->call, plan->own_sent, plan->own_expected);
+    return WEFT_SUCCESS;
 }
 
 /* The number of a call. It is taken whatever comes of the call: the other ranks count it too. Under the funnel. */

@@ -31,14 +31,13 @@ int hier_missing(const char *call, const char *what);
 /** A user's request, of whatever kind: WEFT_ERR_ARG when it was completed or freed, and what hier_check_comm finds. */
 int hier_check_request(const weft_request *request, const char *call);
 
-/** Prepares a collective whose arguments are checked, and starts it unless it is persistent. Errors: WEFT_ERR_NOMEM,
- * WEFT_ERR_MISMATCH (own block). */
+/** Prepares a collective whose arguments are checked, and starts it unless it is persistent. WEFT_ERR_NOMEM. */
 int hier_request_make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request);
 
 /** Starts a persistent collective that is not active. */
 int hier_request_restart(weft_request *request);
 
-/** The error of a collective that is complete; without one what has come stands in the user's buffers. */
+/** The error of a collective that is complete, with its sentence; without one what has come stands in the user's buffers. */
 int hier_request_result(const weft_request *request);
 
 /** Gives a collective's request that is not active back to its communicator. Under the funnel. */

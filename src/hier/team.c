@@ -20,7 +20,8 @@ typedef struct entry {
 } entry;
 
 static bool team_valid(const weft_team *team) {
-    return core_pooled_valid(team, HIER_TEAM_MAGIC);
+    return core_pooled_valid(team, HIER_TEAM_MAGIC) &&
+           !team->dissolve.run; /* else it is freed, as soon as somebody can */
 }
 
 weft_team *hier_team_take(hier_world *world) {
@@ -387,7 +388,7 @@ int weft_team_free(weft_team **team) {
                               thread);
     hier_world *world = freed->world;
     hier_roster_remove_team(&world->roster, freed);
-    hier_team_give(freed);
+    hier_team_dissolve(freed);
     atomic_fetch_sub_explicit(&world->teams, 1, memory_order_release); /* pairs with weft_finalize */
     *team = NULL;
     return WEFT_SUCCESS;

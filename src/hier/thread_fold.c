@@ -210,21 +210,9 @@ static void offer(hier_call *call, const memory *parts, bool laid_out) {
     intra_offer *mine = &call->meeting.own->payload.offer;
     mine->send = arguments->send;
     mine->recv = arguments->recv;
-    mine->recv_size =
-        hier_fold_scatters(call) ? hier_fold_block(call, hier_fold_rank(call)) : 0; /* for who has counted others */
     mine->shared = NULL;
     if (call->comm->thread == 0 && laid_out && parts->bytes)
         mine->shared = hier_scratch(call, parts->bytes);
-}
-
-/* Do the threads of the node expect as much as this one has counted for them? */
-static bool counts_agree(hier_call *call) {
-    size_t first = hier_first_rank(call);
-    for (int thread = 0; thread < hier_threads(call) && hier_fold_scatters(call); thread++)
-        if (intra_offer_of(&call->meeting, thread)->recv_size !=
-            hier_fold_places(call, first + (size_t)thread, first + (size_t)thread + 1))
-            return hier_mismatch(call, thread);
-    return true;
 }
 
 static int start_slices(hier_call *call) {
@@ -301,8 +289,6 @@ static bool by_slices(hier_call *call) {
     offer(call, &parts, laid_out);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start_slices);
     HIER_SYNC(call, HIER_OFFERED);
-    if (!counts_agree(call))
-        return true;
     if (hier_single_node(call)) {
         fold_here(call);
         HIER_SYNC(call, HIER_LEFT);

@@ -37,11 +37,11 @@ static int start_inline(hier_call *call) {
 }
 
 /*
- * The operands may be of a stand-in for the user's type, which its thread makes (staging.h). Who started the network part uses his to
- * its end, whether he waits for that himself or not; so all do.
+ * The operands may be of a stand-in for the user's type, which its thread makes (staging.h), and the operation the user's own, who may
+ * free it. Who started the network part uses his to its end, whether he waits for that himself or not; so all do.
  */
 static bool stays(const hier_call *call) {
-    return call->arguments->staging;
+    return call->arguments->staging || call->arguments->op->kind == CORE_OP_USER;
 }
 
 static bool by_inline(hier_call *call) {

@@ -146,11 +146,10 @@ static bool lay_out(const hier_call *call, const blocks *of, memory *made) {
            !__builtin_add_overflow(made->result, of->node * size, &made->bytes);
 }
 
-static void offer(hier_call *call, const blocks *of, const memory *parts, bool laid_out) {
+static void offer(hier_call *call, const memory *parts, bool laid_out) {
     intra_offer *mine = &call->meeting.own->payload.offer;
     mine->send = call->arguments->send;
     mine->recv = call->arguments->recv;
-    mine->recv_size = of->own; /* elements, for who has counted others */
     mine->shared = NULL;
     if (call->comm->thread == 0 && !hier_single_node(call) && laid_out)
         mine->shared = hier_scratch(call, parts->bytes);
@@ -168,15 +167,6 @@ static int start_slices(hier_call *call) {
     const void *sum = hier_threads(call) == 1 ? leader->send : hier_at(leader->shared, parts.sum, 1);
     void *result = is_direct(call, &of) ? leader->recv : hier_at(leader->shared, parts.result, 1);
     return start(call, leader->shared, typical_of(call, &of), sum, result);
-}
-
-/* Do the threads of the node expect as much as this one has counted for them? */
-static bool counts_agree(hier_call *call) {
-    for (int thread = 0; thread < hier_threads(call); thread++)
-        if (intra_offer_of(&call->meeting, thread)->recv_size !=
-            count_of(call->arguments, hier_first_rank(call) + (size_t)thread))
-            return hier_mismatch(call, thread);
-    return true;
 }
 
 static bool is_in_place(const intra_offer *offer) {
@@ -270,14 +260,12 @@ static bool by_offers(hier_call *call) {
     memory parts;
     bool laid_out = lay_out(call, &of, &parts);
     HIER_RESUME(call);
-    offer(call, &of, &parts, laid_out);
+    offer(call, &parts, laid_out);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start_slices);
     if (!alone && hier_by_slices(call)) /* else there is nothing to do beside the network */
         hier_cut_blocks(call, typical_of(call, &of), size);
     hier_gate(call, HIER_OFFERED);
     HIER_SYNC(call, HIER_OFFERED);
-    if (!counts_agree(call)) /* on several nodes what waits for a piece of this thread's ends with the communicator */
-        return true;
     if (hier_single_node(call)) {
         combine_blocks(call, slice);
         HIER_SYNC(call, HIER_LEFT);

@@ -184,8 +184,13 @@ int hier_watch_start(hier_world *world, bool launched) {
 void hier_watch_stop(hier_world *world) {
     if (!world->watch)
         return;
-    eventfd_write(world->watch->over, 1);
-    pthread_join(world->watch->thread, NULL);
-    free_watch(world->watch);
+    hier_watch *watch = world->watch;
+    eventfd_write(watch->over, 1);
+    pthread_join(watch->thread, NULL);
+    if (watch->socket >= 0) {
+        watch->packet.head = core_packet_head_of(CORE_PACKET_GOODBYE, 0, watch->process);
+        send_packet(watch, 0);
+    }
+    free_watch(watch);
     world->watch = NULL;
 }

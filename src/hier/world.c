@@ -175,6 +175,7 @@ int hier_world_use_lines(hier_world *world, inter_lines *lines) {
     world->lines = lines;
     world->lines_may_wake = alone;
     world->lines_wake = alone && !(says & AWAKE);
+    world->engine.lines_pull = says & CAN_PULL;
     world->channel.transport = world->engine.lines =
         inter_lines_transport(lines, world->transport, says & CAN_PULL, world->lines_wake);
     if (!world->waiting.hot)

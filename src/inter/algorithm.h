@@ -51,7 +51,10 @@ enum inter_collective {
     (INTER_VECTORS | INTER_BIT(INTER_SCATTER) | INTER_BIT(INTER_ALLGATHER) | INTER_BIT(INTER_ALLTOALL) |               \
      INTER_REDUCE_SCATTERS)
 #define INTER_REDUCTIONS (INTER_BIT(INTER_REDUCE) | INTER_BIT(INTER_ALLREDUCE) | INTER_REDUCE_SCATTERS | INTER_SCANS)
-#define INTER_ROOTED     (INTER_BIT(INTER_BCAST) | INTER_BIT(INTER_REDUCE) | INTER_GATHERS | INTER_SCATTERS)
+/** Those whose ranks may disagree about the length of a message without being in different calls. */
+#define INTER_UNEVEN                                                                                                   \
+    (INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV) | INTER_BIT(INTER_ALLTOALLV) | INTER_BIT(INTER_ALLTOALLW))
+#define INTER_ROOTED (INTER_BIT(INTER_BCAST) | INTER_BIT(INTER_REDUCE) | INTER_GATHERS | INTER_SCATTERS)
 
 static inline bool inter_is(enum inter_collective collective, unsigned set) {
     return set >> collective & 1;

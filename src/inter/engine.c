@@ -265,12 +265,18 @@ static int peer_error(const inter_engine *engine) {
                       engine->transport->failed_peer);
 }
 
+/* Two sides that expect different lengths miss each other where long messages go another way than short ones. */
+static inter_transport *transport_of(const inter_engine *engine, const inter_binding *binding) {
+    bool safe = engine->lines_pull || !inter_is(binding->counted_as, INTER_UNEVEN);
+    return engine->lines && binding->by_lines && safe ? engine->lines : engine->transport;
+}
+
 void inter_execution_run(inter_execution *execution, inter_id id, const inter_binding *binding) {
     inter_engine *engine = execution->engine;
     /* Only read from: the builders' send places. */
     execution->buffers[INTER_SEND] = (unsigned char *)(uintptr_t)binding->send;
     execution->buffers[INTER_RECV] = binding->recv;
-    execution->transport = binding->by_lines && engine->lines ? engine->lines : engine->transport;
+    execution->transport = transport_of(engine, binding);
     execution->type = binding->type;
     execution->op = binding->op;
     execution->counted_as = binding->counted_as;
@@ -414,6 +420,23 @@ bool inter_engine_survey(inter_engine *engine, inter_awaited *tell, void *argume
         execution->told = true;
     }
     return still;
+}
+
+typedef struct searched {
+    int peer;
+    bool found;
+} searched;
+
+static void compare_awaited(void *argument, const inter_execution *execution, int peer) {
+    (void)execution;
+    searched *of = argument;
+    of->found |= of->peer == peer;
+}
+
+bool inter_execution_awaits(const inter_execution *execution, int peer) {
+    searched of = {.peer = peer};
+    tell_awaited(execution, compare_awaited, &of);
+    return of.found;
 }
 
 const inter_execution *inter_engine_find(const inter_engine *engine, inter_id id) {

@@ -40,6 +40,7 @@ static_assert(INTER_STRANDS <= 1 << INTER_STRAND_BITS, "strands under way at onc
 typedef struct inter_engine {
     inter_transport *transport;
     inter_transport *lines;  /* for those who do not sleep (lines.h), or NULL; on top of `transport` */
+    bool lines_pull;         /* else long messages pass them by */
     inter_execution *active; /* under way, in no order */
     inter_completion *ready; /* stages and strands whose messages are complete */
     unsigned gated;          /* of those under way: whose strands wait for others */
@@ -173,6 +174,9 @@ typedef void inter_awaited(void *argument, const inter_execution *execution, int
  * when there is one. Must not start or end any.
  */
 bool inter_engine_survey(inter_engine *engine, inter_awaited *tell, void *argument);
+
+/** Does an execution under way wait for a message from or to a process now? */
+bool inter_execution_awaits(const inter_execution *execution, int peer);
 
 /** The execution under way of that context, sequence and kind; or NULL. */
 const inter_execution *inter_engine_find(const inter_engine *engine, inter_id id);

@@ -411,11 +411,13 @@ static bool lines_arm(inter_transport *base, inter_bed *bed) {
         return !lines->busy && !(lines->listener && lines->locals) && lines->inner->arm(lines->inner, bed);
     *bed = (inter_bed){.descriptor = -1, .word = &lines->own->head.asleep};
     atomic_store_explicit(&lines->own->head.asleep, 1, memory_order_relaxed);
-    /* Pairs with that in wake(): either this process sees what came, or who wrote it sees that this process sleeps. */
+    /* Pairs with that in inter_lines_wake: either this process sees what came, or who wrote it sees that this process sleeps. */
     atomic_thread_fence(memory_order_seq_cst);
-    if (!lines_progress(base))
+    bool roused = atomic_exchange_explicit(&lines->roused, false, memory_order_relaxed);
+    if (!lines_progress(base) && !roused)
         return true;
     atomic_store_explicit(&lines->own->head.asleep, 0, memory_order_relaxed);
+    core_word_wake(&lines->own->head.asleep); /* another thread of this process may sleep there, for whom this was */
     return false;
 }
 

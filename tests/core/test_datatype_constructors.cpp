@@ -224,6 +224,12 @@ TEST_F(Constructors, EveryCallNamesWhatIsNull) {
     expect_error("weft_type_resized: old is NULL", weft_type_resized, none, 0, 0);
     expect_error("weft_type_dup: old is NULL", weft_type_dup, none);
     expect_error("weft_type_struct: types[0] is NULL", weft_type_struct, 1, one, zero, null_types);
+    for (size_t count : {SIZE_MAX, SIZE_MAX / 16}) {
+        const std::string what = ": count is " + std::to_string(count) + ", more than memory can hold";
+        expect_error(("weft_type_indexed" + what).c_str(), weft_type_indexed, count, one, zero, WEFT_INT);
+        expect_error(("weft_type_hindexed_block" + what).c_str(), weft_type_hindexed_block, count, 1, zero, WEFT_INT);
+        expect_error(("weft_type_struct" + what).c_str(), weft_type_struct, count, one, zero, types);
+    }
     expect_error("weft_type_indexed: block_lengths is NULL, but there are 1 blocks", weft_type_indexed, 1, nullptr,
                  zero, WEFT_INT);
     expect_error("weft_type_indexed: displs is NULL, but there are 1 blocks", weft_type_indexed, 1, one, nullptr,

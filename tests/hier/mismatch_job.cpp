@@ -5,7 +5,9 @@
 #include "intra/threads.h"
 #include "mismatch_between.h"
 
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 namespace {
 
@@ -92,6 +94,23 @@ TEST_F(MismatchJob, ProcessesWithDifferentRoots) {
     on_processes(calls[1], calls[2]);
 }
 
+// Not a mismatch: what process 1 had to send came long before the root of all that asked for it, process 1 has forgotten about it, and
+// the last process is late.
+TEST_F(MismatchJob, AProcessThatIsLateOnly) {
+    const auto pause = [](int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); };
+    int one = 1, sum = 0;
+    if (weft_rank(comm_) == 1)
+        pause(30);
+    else if (last_)
+        pause(1300);
+    for (int i = 0; i < 100; i++)
+        EXPECT_OK(weft_reduce(&one, &sum, 1, WEFT_INT, WEFT_SUM, 0, comm_));
+    if (weft_rank(comm_) == 0) {
+        EXPECT_EQ(sum, weft_size(comm_));
+    }
+    EXPECT_OK(weft_barrier(comm_));
+}
+
 // Long messages wait at their senders.
 TEST_F(MismatchJob, ProcessesWithLongMessages) {
     std::vector<char> send(1 << 20), recv((1 << 20) * size_t(weft_size(comm_)));
@@ -110,6 +129,54 @@ TEST_F(MismatchJob, ProcessesWithRequests) {
 TEST_F(MismatchJob, ProcessesWithPersistentRequests) {
     mismatch_persistent(comm_, last_);
     expect_messages(comm_);
+}
+
+// The algorithms that need all counts have them from the root, before the blocks.
+class MismatchOfCountsJob : public MismatchJob {
+  protected:
+    void SetUp() override {
+        setenv("WEFT_ALGORITHM", "gatherv=MST,scatterv=MST", 1);
+        MismatchJob::SetUp();
+        unsetenv("WEFT_ALGORITHM");
+    }
+    // The last process has so many elements, the root counts others for it. All learn of it, and nothing else is written.
+    void expect_broken(bool gathers, size_t has, size_t counted) {
+        const size_t size = size_t(weft_size(comm_)), own = last_ ? has : 5, room = std::max(has, counted);
+        std::vector<size_t> counts(size, 5);
+        std::vector<ptrdiff_t> displs(size);
+        std::vector<int> all(size * room, 1), mine(own + room, 2);
+        counts.back() = counted;
+        for (size_t i = 0; i < size; i++)
+            displs[i] = ptrdiff_t(i * room);
+        int code = gathers ? weft_gatherv(mine.data(), own, WEFT_INT, all.data(), counts.data(), displs.data(),
+                                          WEFT_INT, 0, comm_)
+                           : weft_scatterv(all.data(), counts.data(), displs.data(), WEFT_INT, mine.data(), own,
+                                           WEFT_INT, 0, comm_);
+        if (code == WEFT_SUCCESS)
+            code = weft_barrier(comm_);
+        EXPECT_STREQ(weft_strerror(WEFT_ERR_MISMATCH), weft_strerror(code)) << weft_last_error();
+        misuse::expect_sentence({"rank " + std::to_string(size - 1) + " called", "but rank 0 called",
+                                 std::to_string(4 * has) + " bytes", std::to_string(4 * counted) + " bytes"},
+                                gathers ? "gatherv" : "scatterv");
+        EXPECT_EQ(std::count(mine.begin() + ptrdiff_t(own), mine.end(), 2), ptrdiff_t(room));
+        expect_messages(comm_);
+    }
+};
+
+TEST_F(MismatchOfCountsJob, RootSendsMore) {
+    expect_broken(false, 3, 20000);
+}
+
+TEST_F(MismatchOfCountsJob, RootSendsLess) {
+    expect_broken(false, 20000, 0);
+}
+
+TEST_F(MismatchOfCountsJob, RootExpectsMore) {
+    expect_broken(true, 0, 5);
+}
+
+TEST_F(MismatchOfCountsJob, RootExpectsLess) {
+    expect_broken(true, 20000, 4);
 }
 
 // One calls a collective, the others are about to end.

@@ -209,6 +209,29 @@ TEST(Teams, EnteredByOtherThreadsThanBefore) {
     job::ok(weft_team_free(&team), nullptr, "weft_team_free");
 }
 
+// More communicators than one round of their agreement gives, then one on which a rank is that was away in between.
+TEST(Teams, CommunicatorsOfWhoEnteredAgain) {
+    weft_team *team = nullptr;
+    job::ok(weft_team_create(weft_process_comm(), 1, &team), nullptr, "weft_team_create");
+    weft_comm *comm = nullptr;
+    std::vector<weft_comm *> made(65);
+    job::ok(weft_team_enter(team, 0, &comm), nullptr, "weft_team_enter");
+    const bool away = weft_rank(comm) == 0;
+    for (weft_comm *&one : made)
+        job::ok(weft_comm_dup(comm, &one), comm, "weft_comm_dup");
+    for (weft_comm *&one : made)
+        job::ok(weft_comm_free(&one), comm, "weft_comm_free");
+    if (away) {
+        job::ok(weft_team_leave(&comm), nullptr, "weft_team_leave");
+        job::ok(weft_team_enter(team, 0, &comm), nullptr, "weft_team_enter");
+    }
+    job::ok(weft_comm_dup(comm, &made[0]), comm, "weft_comm_dup");
+    sum_of_ranks(made[0], "of who entered again");
+    job::ok(weft_comm_free(&made[0]), comm, "weft_comm_free");
+    job::ok(weft_team_leave(&comm), nullptr, "weft_team_leave");
+    job::ok(weft_team_free(&team), nullptr, "weft_team_free");
+}
+
 TEST(Teams, AnyThreadGivesEachNumberOnce) {
     int threads = job::threads();
     for (int round = 0; round < 10; round++) {

@@ -198,25 +198,66 @@ TEST(MismatchOfCounts, IsNoticed) {
     EXPECT_OK(weft_finalize());
 }
 
-// All vectors are as long, but the last thread counts the blocks in another way.
-TEST(MismatchOfCounts, OfAReduceScatter) {
+// All blocks together are as long, but the last thread counts them in another way.
+TEST(MismatchOfCounts, ThatHaveTheSameSum) {
+    ASSERT_EQ(WEFT_SUCCESS, weft_init(nullptr)) << weft_last_error();
+    for (bool gathers : {false, true}) {
+        weft_team *team = nullptr;
+        EXPECT_OK(weft_team_create(weft_process_comm(), 3, &team));
+        auto run = [&](int thread) {
+            weft_comm *comm = nullptr;
+            EXPECT_OK(weft_team_enter(team, thread, &comm));
+            std::vector<int> one(2400, 1), other(2400);
+            size_t counts[] = {800, 800, 800};
+            const ptrdiff_t displs[] = {0, 1000, 1400};
+            if (thread == 2)
+                counts[0] = 600, counts[1] = 1000;
+            EXPECT_EQ(gathers ? weft_allgatherv(one.data(), 800, WEFT_INT, other.data(), counts, displs, WEFT_INT, comm)
+                              : weft_reduce_scatter(one.data(), other.data(), counts, WEFT_INT, WEFT_SUM, comm),
+                      WEFT_ERR_MISMATCH);
+            misuse::expect_sentence({"rank 2 called", "with other counts"}, gathers ? "allgatherv" : "reduce_scatter");
+            EXPECT_OK(weft_team_leave(&comm));
+        };
+        std::thread one(run, 1), two(run, 2);
+        run(0);
+        one.join(), two.join();
+        EXPECT_OK(weft_team_free(&team));
+    }
+    EXPECT_OK(weft_finalize());
+}
+
+void add_pairs(const void *in, void *inout, size_t count, const weft_datatype *) {
+    for (size_t i = 0; i < count; i++)
+        static_cast<int *>(inout)[i] += static_cast<const int *>(in)[i];
+}
+
+// As many bytes of data in each, but one element begins where the other has its end.
+TEST(MismatchOfBounds, OfDerivedOperands) {
     ASSERT_EQ(WEFT_SUCCESS, weft_init(nullptr)) << weft_last_error();
     weft_team *team = nullptr;
-    EXPECT_OK(weft_team_create(weft_process_comm(), 3, &team));
+    weft_op *op = nullptr;
+    weft_datatype *pair = nullptr, *wide = nullptr;
+    EXPECT_OK(weft_op_create(add_pairs, 1, &op));
+    EXPECT_OK(weft_type_contiguous(2, WEFT_INT, &pair));
+    EXPECT_OK(weft_type_resized(pair, 0, 12, &wide));
+    EXPECT_OK(weft_type_commit(&pair));
+    EXPECT_OK(weft_type_commit(&wide));
+    EXPECT_OK(weft_team_create(weft_process_comm(), 2, &team));
     auto run = [&](int thread) {
         weft_comm *comm = nullptr;
         EXPECT_OK(weft_team_enter(team, thread, &comm));
-        std::vector<int> send(2400, 1), recv(1000);
-        size_t counts[] = {800, 800, 800};
-        if (thread == 2)
-            counts[1] = 600, counts[2] = 1000;
-        EXPECT_EQ(weft_reduce_scatter(send.data(), recv.data(), counts, WEFT_INT, WEFT_SUM, comm), WEFT_ERR_MISMATCH);
+        std::vector<int> one(3000, 1), other(3000);
+        EXPECT_EQ(weft_allreduce(one.data(), other.data(), 1000, thread ? wide : pair, op, comm), WEFT_ERR_MISMATCH);
+        misuse::expect_sentence({"rank 1 called", "rank 0 called"}, "weft_allreduce");
         EXPECT_OK(weft_team_leave(&comm));
     };
-    std::thread one(run, 1), two(run, 2);
+    std::thread one(run, 1);
     run(0);
-    one.join(), two.join();
+    one.join();
     EXPECT_OK(weft_team_free(&team));
+    EXPECT_OK(weft_type_free(&pair));
+    EXPECT_OK(weft_type_free(&wide));
+    EXPECT_OK(weft_op_free(&op));
     EXPECT_OK(weft_finalize());
 }
 

@@ -250,6 +250,19 @@ TEST(WeftrunPmix, AProcessThatForgetsToFinalizeFailsTheJob) {
     EXPECT_TRUE(contains(result.err, "rank 1 (pid ") && contains(result.err, "weft_finalize")) << result.err;
 }
 
+TEST(WeftrunPmix, WhoEndsBeforeWeftInitIsNotWaitedFor) {
+    for (const char *pause : {"", "sleep 0.3; "}) {
+        Result result = run(script({"-n", "3", "--timeout", "60"},
+                                   "[ $PMIX_RANK = 1 ] || exec " CLIENT " fence; " + std::string(pause) + "exit 0"));
+        EXPECT_EQ(result.status, 1) << result.err;
+        EXPECT_TRUE(contains(result.err, "rank 1 (pid ") && contains(result.err, "without weft_init")) << result.err;
+    }
+}
+
+TEST(WeftrunPmix, WhoNeverUsesPmixDisturbsNobodyWhoIsThrough) {
+    EXPECT_EQ(run(script({"-n", "2"}, "[ $PMIX_RANK = 1 ] || " CLIENT " finalize; sleep 1.5")).status, 0);
+}
+
 TEST(WeftrunPmix, AbortEndsTheJob) {
     Result result = run({"-n", "3", CLIENT, "abort"});
     EXPECT_EQ(result.status, 42);

@@ -70,6 +70,14 @@ TEST_F(Observe, CountersAreATableOfTheJob) {
     EXPECT_TRUE(row_of(result.err, "scan").empty()) << result.err;
 }
 
+// The handlers are what tells PMIx of a rank's end.
+TEST_F(Observe, WhoIsThroughWithWeftMayLeaveWithoutExitHandlers) {
+    Result result = run({"-n", "3", PROGRAM, "leave"});
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_EQ(result.out, "done\ndone\ndone\n");
+    EXPECT_EQ(result.err, "");
+}
+
 TEST_F(Observe, NothingIsPrintedUnlessAsked) {
     Result result = run({"-n", "2", "-t", "2", "-x", "WEFT_COUNTERS=" + path("counters"), PROGRAM});
     EXPECT_EQ(result.status, 0) << result.err;
