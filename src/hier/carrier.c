@@ -261,6 +261,16 @@ static void note_failures(hier_channel *channel) {
     fail(channel, WEFT_ERR_PROC_FAILED);
 }
 
+void hier_carrier_lose(hier_world *world, int process) {
+    hier_carrier *carrier = &world->carrier;
+    if (process < 0 || process >= world->transport->size || process == world->transport->rank ||
+        hier_carrier_has_lost(carrier, process))
+        return;
+    atomic_store_explicit(&carrier->failed[process], true, memory_order_relaxed);
+    world->transport->failed_peer = process;
+    fail(&world->channel, WEFT_ERR_PROC_FAILED);
+}
+
 bool hier_channel_progress(hier_channel *channel) {
     if (channel->transport && channel->transport->failed_peer != channel->seen_failed)
         note_failures(channel);
@@ -278,6 +288,8 @@ bool hier_progress(hier_world *world) {
     moved |= hier_carry_outbox(world);
     moved |= inter_engine_progress(&world->engine);
     moved |= hier_channel_progress(channel);
+    if (atomic_load_explicit(&world->carrier.failures, memory_order_relaxed) != world->ledgers->failures)
+        hier_ledger_tell_deaths(world);
     for (const weft_comm *comm = world->process_comm; comm; comm = comm->next_of_world)
         if (comm->talks && intra_mail_progress(comm->mailbox))
             moved = true;

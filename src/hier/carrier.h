@@ -100,6 +100,11 @@ typedef struct hier_carrier {
     core_inbox outbox;         /* letters of the main channel; anybody puts in, who holds the funnel takes out */
 } hier_carrier;
 
+/** Is a process known to be out of reach? */
+static inline bool hier_carrier_has_lost(const hier_carrier *carrier, int process) {
+    return atomic_load_explicit(&carrier->failed[process], memory_order_relaxed);
+}
+
 /** Acquire: pairs with hier_channel_leave, publishes all that the channel has. Never waits. */
 static inline bool hier_channel_try(hier_channel *channel) {
     return !channel->locks || (!atomic_load_explicit(&channel->held, memory_order_relaxed) &&
@@ -127,6 +132,9 @@ void hier_channel_open(hier_channel *channel, uint32_t context, hier_boxes boxes
 
 /** What came for a context before its communicator was there, or when it had gone, is delivered, or dropped; what is awaited stays. */
 void hier_channel_settle(hier_channel *channel, uint32_t context);
+
+/** Another process says that one is out of reach. What is under way with it is UCX's until that finds out too. Under the funnel. */
+void hier_carrier_lose(struct hier_world *world, int process);
 
 /** Messages come in from now on. WEFT_ERR_NOMEM. */
 int hier_channel_listen(hier_channel *channel);

@@ -315,6 +315,10 @@ static bool settle_abandoned(hier_world *world, const hier_heard *heard) {
 
 bool hier_ledger_settle(hier_world *world, hier_heard *heard) {
     hier_ledger *ledger = world->ledgers->at[heard->context];
+    if (heard->note.kind == HIER_NOTE_DEAD) {
+        hier_carrier_lose(world, heard->note.dead);
+        return true;
+    }
     if (!ledger || ledger->generation != heard->note.generation)
         return settle_abandoned(world, heard);
     if (hier_ledger_is_broken(ledger))

@@ -72,6 +72,8 @@ typedef struct hier_ledgers {
     _Atomic int trips;                        /* ledgers that were tripped, and not told of */
     uint64_t sent_messages, sent_bytes;       /* notes, which are no part of what a collective sends */
     unsigned looks;                           /* of whoever drives */
+    unsigned failures;                        /* the carrier's when it was looked at last */
+    bool *told_dead;                          /* by process: the others were told; NULL: none yet */
     int64_t watched_ms;                       /* when what takes long was last seen to */
 } hier_ledgers;
 
@@ -189,6 +191,9 @@ void hier_ledger_tell_trips(hier_world *world);
 
 /** Sees to what takes long, if it is time. */
 void hier_ledger_watch(hier_world *world);
+
+/** Tells other processes of those that are out of reach, when the carrier has new failures. */
+void hier_ledger_tell_deaths(hier_world *world);
 
 /** Reads what was heard. */
 void hier_ledger_attend(hier_world *world);

@@ -39,6 +39,7 @@ void hier_ledgers_free(hier_world *world) {
         return;
     free_heard(ledgers->heard);
     free_heard(ledgers->open);
+    free(ledgers->told_dead);
     for (hier_notice *item = ledgers->notices, *next; item; item = next) {
         next = item->next;
         free(item);
@@ -81,6 +82,35 @@ void hier_ledger_send(hier_world *world, int process, uint32_t context, const hi
     }
     notice->next = world->ledgers->notices;
     world->ledgers->notices = notice;
+}
+
+/*
+ * To all that there is a connection to, who do the same. Whoever was connected to the dead one finds out by itself, and everybody is
+ * connected to one that was, by way of others that live. (No new connections: UCX 1.13 does not bear them beside the end of others.)
+ */
+static void tell_death(hier_world *world, int dead) {
+    const hier_note note = {.kind = HIER_NOTE_DEAD, .dead = dead};
+    const inter_transport *transport = world->channel.transport;
+    for (int to = 0; to < transport->size; to++)
+        if (to != transport->rank && !hier_carrier_has_lost(&world->carrier, to) &&
+            (!transport->connected || transport->connected(transport, to)))
+            hier_ledger_send(world, to, 0, &note);
+}
+
+void hier_ledger_tell_deaths(hier_world *world) {
+    hier_ledgers *ledgers = world->ledgers;
+    if (!world->transport)
+        return;
+    const int size = world->transport->size;
+    ledgers->failures =
+        atomic_load_explicit(&world->carrier.failures, memory_order_acquire); /* pairs with fail in carrier.c */
+    if (!ledgers->told_dead)
+        ledgers->told_dead = calloc((size_t)size, sizeof(*ledgers->told_dead));
+    for (int process = 0; ledgers->told_dead && process < size; process++)
+        if (!ledgers->told_dead[process] && hier_carrier_has_lost(&world->carrier, process)) {
+            ledgers->told_dead[process] = true;
+            tell_death(world, process);
+        }
 }
 
 static void end_notices(hier_ledgers *ledgers) {
@@ -144,8 +174,9 @@ void hier_ledger_watch(hier_world *world) {
 
 /* What came is not trusted for a length, a place or the end of a text. */
 static bool is_right(const hier_note *note, size_t bytes) {
+    const uint32_t least = note->kind == HIER_NOTE_DEAD ? 0 : note->kind == HIER_NOTE_QUESTION ? 1 : 2;
     return note->kind < HIER_NOTE_KINDS && note->count <= HIER_NOTE_CALLS && bytes == bytes_of(note->count) &&
-           note->count >= (note->kind == HIER_NOTE_QUESTION ? 1 : 2);
+           note->count >= least;
 }
 
 static void clean(char *text, size_t room) {

@@ -14,6 +14,7 @@ enum hier_note_kind {
     HIER_NOTE_DIFFERENT, /* verdicts: two calls that are one to different ranks … */
     HIER_NOTE_EARLIER,   /* … or are the same, but others before them were not … */
     HIER_NOTE_LEFT,      /* … or the second call is none: its rank has left */
+    HIER_NOTE_DEAD,      /* of no communicator: a process is out of reach */
     HIER_NOTE_KINDS
 };
 
@@ -30,7 +31,8 @@ typedef struct hier_told_call {
 
 /** On the wire, with the first `count` calls. */
 typedef struct hier_note {
-    uint32_t generation, kind, count, unused;
+    uint32_t generation, kind, count;
+    int32_t dead; /* HIER_NOTE_DEAD: which process */
     hier_told_call calls[HIER_NOTE_CALLS];
 } hier_note;
 

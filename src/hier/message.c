@@ -204,10 +204,6 @@ void hier_message_trace(const hier_message *message) {
                                       .failed = hier_message_error(message) != 0});
 }
 
-static bool has_failed(const hier_carrier *carrier, const hier_layout *layout, int node) {
-    return atomic_load_explicit(&carrier->failed[hier_layout_process(layout, node)], memory_order_relaxed);
-}
-
 int hier_message_vain(const weft_comm *comm, int source) {
     const hier_carrier *carrier = &comm->world->carrier;
     /* Acquire: pairs with fail() in carrier.c. */
@@ -219,7 +215,8 @@ int hier_message_vain(const weft_comm *comm, int source) {
     int first = any ? 0 : hier_layout_node(layout, hier_layout_place(layout, source));
     int end = any ? layout->nodes : first + 1;
     for (int node = first; node < end; node++)
-        if (node != comm->node && (broken != WEFT_ERR_PROC_FAILED || has_failed(carrier, layout, node)))
+        if (node != comm->node &&
+            (broken != WEFT_ERR_PROC_FAILED || hier_carrier_has_lost(carrier, hier_layout_process(layout, node))))
             return broken;
     return WEFT_SUCCESS;
 }

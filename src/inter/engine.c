@@ -448,14 +448,18 @@ const inter_execution *inter_engine_find(const inter_engine *engine, inter_id id
 }
 
 bool inter_engine_progress(inter_engine *engine) {
-    if (!engine->active && !engine->listens && !engine->breaks)
+    inter_transport *own = engine->transport;
+    if (!own || (!engine->active && !engine->listens && !engine->breaks && own->failed_peer < 0))
         return false;
     if (engine->breaks)
         sweep(engine);
     inter_transport *transport = inter_engine_top(engine);
     bool moved = transport->progress(transport) != 0;
-    if (engine->transport->failed_peer >= 0)
+    if (own->failed_peer >= 0) {
         fail_all(engine);
+        if (own->discard) /* nobody receives any more what others, who know less, have sent */
+            own->discard(own, 0, 0);
+    }
     if (engine->gated)
         moved |= look_at_gates(engine);
     while (engine->ready) {

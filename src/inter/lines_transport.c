@@ -421,6 +421,11 @@ static bool lines_arm(inter_transport *base, inter_bed *bed) {
     return false;
 }
 
+static bool lines_connected(const inter_transport *base, int peer) {
+    const inter_lines *lines = (const inter_lines *)base;
+    return lines->neighbours[peer].to || !lines->inner->connected || lines->inner->connected(lines->inner, peer);
+}
+
 static void lines_disconnect(inter_transport *base, bool forced) {
     (void)base, (void)forced; /* the inner one is its owner's */
 }
@@ -444,6 +449,7 @@ inter_transport *inter_lines_transport(inter_lines *lines, inter_transport *inne
     lines->base.progress = lines_progress;
     lines->base.cancel = lines_cancel;
     lines->base.arm = lines_arm;
+    lines->base.connected = lines_connected;
     lines->base.disconnect = lines_disconnect;
     lines->base.close = leave_alone;
     inter_lines_am_open(lines);

@@ -183,6 +183,10 @@ static void ucx_discard(inter_transport *base, uint64_t tag, uint64_t mask) {
         ucp_tag_msg_recv_nbx(self->worker, NULL, 0, message, &params);
 }
 
+static bool ucx_connected(const inter_transport *base, int peer) {
+    return ((const inter_ucx *)base)->endpoints[peer];
+}
+
 static bool ucx_arm(inter_transport *base, inter_bed *bed) {
     inter_ucx *self = inter_ucx_of(base);
     *bed = (inter_bed){.descriptor = self->event_fd};
@@ -301,6 +305,7 @@ static inter_ucx *make(inter_bootstrap *bootstrap, int rank, int size) {
                                    .cancel = ucx_cancel,
                                    .discard = ucx_discard,
                                    .arm = ucx_arm,
+                                   .connected = ucx_connected,
                                    .disconnect = ucx_disconnect,
                                    .open_channel = ucx_open_channel,
                                    .close = ucx_close};

@@ -123,4 +123,37 @@ TEST(DeadPeer, Collectives) {
     EXPECT_DEAD(weft_wait(&request, nullptr));
 }
 
+// The root sends its long buffer to all at once (nbFT). Process 2 learns of the death first, and receives it no more: its root does
+// not wait for that.
+TEST(DeadPeer, WhatNobodyReceives) {
+    weft_comm *comm = weft_process_comm();
+    std::vector<unsigned char> bytes(1 << 20);
+    int value = weft_rank(comm);
+    greet(comm);
+    if (is_victim())
+        die();
+    if (value == 2) {
+        EXPECT_DEAD(weft_recv(&value, 1, WEFT_INT, victim, 7, comm, nullptr));
+    }
+    EXPECT_DEAD(weft_bcast(bytes.data(), bytes.size(), WEFT_BYTE, 0, comm));
+    live_on(comm);
+}
+
+// Along a chain (CHAIN): each but the first waits for the one before, which has given up and is not in weft until the last has, too.
+TEST(DeadPeer, BehindWhoHasGivenUp) {
+    weft_comm *comm = weft_process_comm();
+    std::vector<unsigned char> bytes(100);
+    if (is_victim())
+        die();
+    int code = weft_bcast(bytes.data(), bytes.size(), WEFT_BYTE, 0, comm), waits = 0;
+    if (weft_rank(comm) == 0)
+        return; // it has sent
+    EXPECT_DEAD(code);
+    if (weft_rank(comm) == weft_size(comm) - 1)
+        show("told");
+    while (!is_shown("told") && waits++ < 6000)
+        sleep_ms(10);
+    EXPECT_LT(waits, 6000);
+}
+
 } // namespace

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # namespaces.sh PROGRAM…: runs test programs (each one word with its arguments), one after the other, as three processes on three
-# hosts: each in a network, host name and ipc namespace of its own, joined by a bridge, with TCP as the only transport. Needs no
+# hosts (NAMESPACES_HOSTS: another number): each in a network, host name and ipc namespace of its own, joined by a bridge, with TCP as the only transport. Needs no
 # privileges where user namespaces are allowed; ends with 77, and says why, where namespaces are not permitted. All namespaces are
 # nameless and belong to processes that the kernel kills when their parent is gone, so none outlives this script, however it ends.
 # NAMESPACES_VICTIM: the number of a host whose process kills itself in every program; the others succeed all the same.
 # NAMESPACES_LEAST_BYTES: that every host must have sent, and received, for each program (without: 1000000).
 set -uo pipefail
 export LC_ALL=C
-hosts=3
+hosts=${NAMESPACES_HOSTS:-3}
 seconds=120         # for each program
 # Every host takes the machine's cores for its own, so nobody may spin on them: every other program gives them away or sleeps.
 policies=(yield block)
