@@ -2,7 +2,7 @@
 /**
  * How a time is taken, the same for weft, for every peer and for the floors.
  *
- * A sample is a batch of calls, as many as last about BENCH_SAMPLE_US, between two readings of CLOCK_MONOTONIC; the
+ * A sample is a batch of calls, as many as last about BENCH_SAMPLE_US (BENCH_CROWDED_US), between two readings of CLOCK_MONOTONIC; the
  * ranks start it together. Its value is the longest time that a rank needed, divided by the calls. Minimum, median and
  * 99th percentile are taken over the samples.
  */
@@ -15,7 +15,9 @@
 extern "C" {
 #endif
 
-#define BENCH_SAMPLE_US     20.0     /* a batch lasts at least this long, so that reading the clock does not count */
+#define BENCH_SAMPLE_US 20.0 /* a batch lasts at least this long, so that reading the clock does not count … */
+#define BENCH_CROWDED_US                                                                                               \
+    1000.0 /* … and where ranks share cores this long: they start it a turn of the scheduler apart */
 #define BENCH_ROW_US        300000.0 /* the samples of a row together last about this long at most … */
 #define BENCH_LEAST_SAMPLES 10       /* … but there are this many at least */
 #define BENCH_MOST_SAMPLES  1000
@@ -44,8 +46,8 @@ typedef struct bench_timing {
 /** CLOCK_MONOTONIC. */
 double bench_now_us(void);
 
-/** Barriers for BENCH_WARM_UP_US: collective, before the first sample that a program takes. */
-void bench_warm_up(const bench_driver *driver, void *rank);
+/** Barriers of so many ranks for BENCH_WARM_UP_US: collective, before the first sample that a program takes. */
+void bench_warm_up(const bench_driver *driver, void *rank, int ranks);
 
 /**
  * Times `call`. Collective over the ranks, which all get the same answer. `repeats`: how many samples, 0 for as many as

@@ -98,7 +98,7 @@ static int measure_rows(const bench_rank *rank, const bench_options *options, co
 int bench_sweep(const bench_rank *rank, const bench_options *options, const bench_setting *setting) {
     bench_call call = {.operation = options->operation, .then_barrier = bench_has(options->operation, BENCH_ONE_WAY)};
     int wrong = 0;
-    bench_warm_up(&rank->library->driver, rank->state);
+    bench_warm_up(&rank->library->driver, rank->state, rank->size);
     if (bench_has(options->operation, BENCH_PAIRS))
         return bench_message_sweep(rank, options, setting);
     if (rank->rank == 0 && options->overlap)

@@ -29,10 +29,10 @@ struct weft_request {
 };
 
 /** The communicator has one that is not active for its next operation. */
-static inline void hier_request_keep(weft_request *request) {
+static inline void hier_request_keep(weft_request *request, weft_request **list) {
     request->owned = request->active = request->persistent = false;
-    request->next_free = request->comm->free_requests;
-    request->comm->free_requests = request;
+    request->next_free = *list;
+    *list = request;
 }
 
 enum hier_mode { HIER_STANDARD, HIER_SYNCHRONOUS, HIER_BUFFERED };

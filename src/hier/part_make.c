@@ -93,9 +93,9 @@ static int copy_arrays(const weft_comm *comm, hier_part *part) {
 }
 
 static hier_part *take(weft_comm *comm) {
-    weft_request *request = comm->free_requests;
+    weft_request *request = comm->free_requests[0];
     if (request) {
-        comm->free_requests = request->next_free;
+        comm->free_requests[0] = request->next_free;
         return part_of(request);
     }
     hier_part *part = core_pool_take(&parts, sizeof(*part), HIER_REQUEST_MAGIC);
@@ -118,13 +118,13 @@ void hier_part_give(weft_request *request) {
     part->arguments.staging = NULL;
     part->arrays = part->sentence = NULL;
     comm->requests -= request->owned;
-    hier_request_keep(request);
+    hier_request_keep(request, &comm->free_requests[0]);
 }
 
 void hier_parts_free(weft_comm *comm) {
-    while (comm->free_requests) {
-        weft_request *request = comm->free_requests;
-        comm->free_requests = request->next_free;
+    while (comm->free_requests[0]) {
+        weft_request *request = comm->free_requests[0];
+        comm->free_requests[0] = request->next_free;
         intra_scratch_free(part_of(request)->scratch);
         core_pool_give(&parts, request, HIER_REQUEST_MAGIC);
     }

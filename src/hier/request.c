@@ -13,18 +13,20 @@ static hier_operation *operation_of(weft_request *request) {
     return (hier_operation *)request;
 }
 
-/* One that the communicator keeps, with the memory of its schedule, or a new one. */
-static hier_operation *take(weft_comm *comm) {
-    weft_request *request = comm->free_requests;
+/* One that the communicator keeps, with a schedule of this collective, which is mostly what is called for again; or a new one. */
+static hier_operation *take(weft_comm *comm, enum inter_collective collective) {
+    weft_request *request = comm->free_requests[collective];
     if (request) {
-        comm->free_requests = request->next_free;
+        comm->free_requests[collective] = request->next_free;
         return operation_of(request);
     }
     hier_operation *operation = core_pool_take(&requests, sizeof(*operation), HIER_REQUEST_MAGIC);
-    if (operation)
+    if (operation) {
         operation->base.comm = comm;
-    else
+        operation->collective = collective;
+    } else {
         core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a request", comm->rank);
+    }
     return operation;
 }
 
@@ -36,17 +38,18 @@ void hier_request_give(weft_request *request) {
     operation->staging = NULL;
     comm->world->requests -= request->owned;
     comm->operations -= request->owned;
-    hier_request_keep(request);
+    hier_request_keep(request, &comm->free_requests[operation->collective]);
 }
 
 void hier_requests_free(weft_comm *comm) {
-    while (comm->free_requests) {
-        weft_request *request = comm->free_requests;
-        comm->free_requests = request->next_free;
-        inter_execution_free(&operation_of(request)->execution);
-        free(operation_of(request)->plan.memory);
-        core_pool_give(&requests, request, HIER_REQUEST_MAGIC);
-    }
+    for (int collective = 0; collective < INTER_COLLECTIVES; collective++)
+        while (comm->free_requests[collective]) {
+            weft_request *request = comm->free_requests[collective];
+            comm->free_requests[collective] = request->next_free;
+            inter_execution_free(&operation_of(request)->execution);
+            free(operation_of(request)->plan.memory);
+            core_pool_give(&requests, request, HIER_REQUEST_MAGIC);
+        }
 }
 
 static void observe_end(const hier_operation *request) {
@@ -144,16 +147,21 @@ static int prepare(hier_operation *request, const hier_arguments *arguments) {
 
 static void run(hier_operation *request) {
     inter_execution *execution = &request->execution;
-    inter_binding counts = request->plan.binding;
-    counts.send = NULL;
-    counts.recv = request->plan.arrays;
     request->base.active = true;
     request->complete = false;
     hier_observe_choice(request->base.comm, request->plan.algorithm, -1);
     request->began_ns = hier_observe_start(request->base.comm, request->plan.view.collective);
     execution->argument = request;
-    execution->finished = request->asks_counts ? counts_came : finished;
-    inter_execution_run(execution, request->id, request->asks_counts ? &counts : &request->plan.binding);
+    if (!request->asks_counts) {
+        execution->finished = finished;
+        inter_execution_run(execution, request->id, &request->plan.binding);
+        return;
+    }
+    inter_binding counts = request->plan.binding;
+    counts.send = NULL;
+    counts.recv = request->plan.arrays;
+    execution->finished = counts_came;
+    inter_execution_run(execution, request->id, &counts);
 }
 
 static int restart(hier_operation *operation) {
@@ -204,7 +212,7 @@ static inter_id next_number(weft_comm *comm, const hier_arguments *arguments, bo
 /* Under the funnel. */
 static int make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request) {
     inter_id id = next_number(comm, arguments, persistent);
-    hier_operation *made = take(comm);
+    hier_operation *made = take(comm, arguments->collective);
     if (!made)
         return WEFT_ERR_NOMEM;
     int code = prepare(made, arguments);
@@ -250,8 +258,33 @@ int hier_request_make(weft_comm *comm, const hier_arguments *arguments, bool per
     return code;
 }
 
+/* Starts it, and looks for its end as long as a hold of the funnel lasts; *request: NULL when it is over. */
+static int begin(weft_comm *comm, const hier_arguments *arguments, weft_request **request) {
+    hier_world *world = comm->world;
+    int code = make(comm, arguments, false, request);
+    if (code)
+        return code;
+    const hier_operation *operation = operation_of(*request);
+    for (int rounds = hier_looks_in_funnel(&world->waiting); rounds > 0 && !operation->complete; rounds--)
+        hier_progress(world);
+    if (!operation->complete)
+        return WEFT_SUCCESS;
+    code = hier_request_result(*request);
+    (*request)->active = false;
+    hier_request_give(*request);
+    *request = WEFT_REQUEST_NULL;
+    return code;
+}
+
 int hier_process_collective(weft_comm *comm, const hier_arguments *arguments) {
-    weft_request *request;
-    int code = hier_request_make(comm, arguments, false, &request);
-    return code ? code : weft_wait(&request, WEFT_STATUS_IGNORE);
+    weft_request *request = WEFT_REQUEST_NULL;
+    int code;
+    if (arguments->strided) {
+        code = hier_request_make(comm, arguments, false, &request);
+    } else {
+        hier_funnel_enter(comm->world);
+        code = begin(comm, arguments, &request);
+        hier_funnel_leave(comm->world);
+    }
+    return code || !request ? code : weft_wait(&request, WEFT_STATUS_IGNORE);
 }

@@ -13,6 +13,7 @@
 /** A collective. Under the funnel but where weft_request says otherwise. */
 typedef struct hier_operation {
     weft_request base;
+    enum inter_collective collective;
     bool complete; /* when active */
     int error;     /* when complete */
     inter_id id;

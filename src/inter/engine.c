@@ -143,13 +143,23 @@ static void advance_lane(inter_lane *lane) {
         tell_arrived(execution);
 }
 
+/* Field by field: copied as a whole it would be read at once in other pieces than it was written in, which waits for all stores. */
+static inline void clear(inter_completion *completion, inter_completion **list, inter_lane *lane) {
+    completion->pending = 0;
+    completion->error = WEFT_SUCCESS;
+    completion->queued = false;
+    completion->list = list;
+    completion->next = NULL;
+    completion->owner = lane;
+}
+
 static void begin_strand(inter_execution *execution, unsigned strand) {
     const inter_schedule *schedule = &execution->schedule;
     inter_lane *lane = &execution->lanes[strand % INTER_STRANDS];
-    inter_completion none = {.list = &execution->engine->ready, .owner = lane};
     lane->execution = execution;
     lane->begin = lane->next = execution->next;
-    lane->stage = lane->whole = none;
+    clear(&lane->stage, &execution->engine->ready, lane);
+    clear(&lane->whole, &execution->engine->ready, lane);
     execution->busy_lanes |= bit_of(lane);
     if (schedule->strand == strand)
         execution->next = schedule->count; /* the last one */
