@@ -127,7 +127,8 @@ struct weft_comm {
     weft_request *sent;          /* stands for sends that are done; NULL until there is one */
     size_t requests;             /* of messages, that a user has handles on, persistent ones included */
     hier_buffer buffer;
-    weft_request *free_requests[INTER_COLLECTIVES]; /* by collective; a thread communicator's are all in the first list */
+    weft_request
+        *free_requests[INTER_COLLECTIVES]; /* by collective; a thread communicator's are all in the first list */
     /* Parts of a thread communicator: */
     weft_request *running;               /* in no order; persistent ones that wait for their slot, too */
     weft_request *queued, **queued_last; /* the others that do, in the order of their calls */

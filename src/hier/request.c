@@ -258,7 +258,7 @@ int hier_request_make(weft_comm *comm, const hier_arguments *arguments, bool per
     return code;
 }
 
-/* Starts it, and looks for its end as long as a hold of the funnel lasts; *request: NULL when it is over. */
+/* Starts it, and looks for its end, and little else, as long as a hold of the funnel lasts; *request: NULL when it is over. */
 static int begin(weft_comm *comm, const hier_arguments *arguments, weft_request **request) {
     hier_world *world = comm->world;
     int code = make(comm, arguments, false, request);
@@ -266,7 +266,7 @@ static int begin(weft_comm *comm, const hier_arguments *arguments, weft_request 
         return code;
     const hier_operation *operation = operation_of(*request);
     for (int rounds = hier_looks_in_funnel(&world->waiting); rounds > 0 && !operation->complete; rounds--)
-        hier_progress(world);
+        inter_engine_progress(&world->engine);
     if (!operation->complete)
         return WEFT_SUCCESS;
     code = hier_request_result(*request);
