@@ -292,9 +292,29 @@ static bool is_lone_part(const weft_request *request) {
            pthread_equal(request->comm->owner, pthread_self());
 }
 
+/* A collective of processes may be over before a list is worth its while. True: it is, and *code its error. */
+static bool ends_soon(weft_request **request, weft_status *status, int *code) {
+    weft_request *waited = *request;
+    if (!is_request(waited) || waited->kind != HIER_COLLECTIVE || !waited->active ||
+        !hier_may_drive(waited->comm->world))
+        return false;
+    hier_world *world = waited->comm->world;
+    hier_funnel_enter(world);
+    bool over = hier_request_ends_soon(waited), keeps = waited->persistent;
+    if (over)
+        *code = take_collective(waited, status);
+    hier_funnel_leave(world);
+    if (over && !keeps)
+        *request = WEFT_REQUEST_NULL;
+    return over;
+}
+
 int weft_wait(weft_request **request, weft_status *status) {
+    int code;
     if (!request)
         return hier_missing(__func__, "request");
+    if (ends_soon(request, status, &code))
+        return code;
     if (is_lone_part(*request)) {
         weft_request *waited = *request;
         hier_part_wait(waited, __builtin_return_address(0));

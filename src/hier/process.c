@@ -28,8 +28,10 @@ static ptrdiff_t displ_bytes(const blocks *from, size_t rank) {
     return from->types ? from->displs[rank] : from->displs[rank] * (ptrdiff_t)from->type->size_bytes;
 }
 
-/* Counts and offsets in bytes, from the lowest block, whose address is returned. */
-static void *in_bytes(const void *buffer, blocks from, size_t ranks, size_t *counts, size_t *offsets) {
+/* Counts and offsets in bytes, from the lowest block of a side, whose address is returned. */
+static void *in_bytes(const hier_arguments *a, bool sends, size_t ranks, size_t *counts, size_t *offsets) {
+    const void *buffer = sends ? a->send : a->recv;
+    const blocks from = sends ? send_blocks(a) : recv_blocks(a);
     ptrdiff_t low = 0;
     bool any = false;
     for (size_t rank = 0; rank < ranks; rank++) {
@@ -47,12 +49,12 @@ static void plan_alltoallv(const weft_comm *comm, const hier_arguments *argument
     size_t ranks = (size_t)comm->size, *arrays = plan->arrays;
     size_t *recv_counts = arrays, *recv_offsets = arrays + ranks;
     size_t *send_counts = arrays + 2 * ranks, *send_offsets = arrays + 3 * ranks;
-    plan->binding.recv = in_bytes(arguments->recv, recv_blocks(arguments), ranks, recv_counts, recv_offsets);
+    plan->binding.recv = in_bytes(arguments, false, ranks, recv_counts, recv_offsets);
     plan->view.recv_counts = recv_counts;
     plan->view.recv_offsets = recv_offsets;
     if (arguments->in_place)
         return;
-    plan->binding.send = in_bytes(arguments->send, send_blocks(arguments), ranks, send_counts, send_offsets);
+    plan->binding.send = in_bytes(arguments, true, ranks, send_counts, send_offsets);
     plan->view.send_counts = send_counts;
     plan->view.send_offsets = send_offsets;
     size_t *sent = &send_counts[comm->rank], *expected = &recv_counts[comm->rank];
@@ -70,9 +72,9 @@ static void pack(const size_t *counts, size_t ranks, size_t *offsets) {
 }
 
 /* The whole of gatherv, scatterv and allgatherv; returns the address of its lowest block. */
-static void *plan_whole(const void *buffer, blocks from, size_t ranks, hier_plan *plan) {
+static void *plan_whole(const hier_arguments *arguments, bool sends, size_t ranks, hier_plan *plan) {
     size_t *offsets = plan->arrays, *displs = offsets + ranks + 1, *counts = displs + ranks;
-    void *lowest = in_bytes(buffer, from, ranks, counts, displs);
+    void *lowest = in_bytes(arguments, sends, ranks, counts, displs);
     pack(counts, ranks, offsets);
     plan->view.offsets = offsets;
     for (size_t rank = 0; rank < ranks; rank++)
@@ -118,15 +120,15 @@ static void plan_buffers(const weft_comm *comm, const hier_arguments *arguments,
         plan_alltoallv(comm, arguments, plan);
         break;
     case INTER_ALLGATHERV:
-        plan->binding.recv = plan_whole(arguments->recv, recv_blocks(arguments), ranks, plan);
+        plan->binding.recv = plan_whole(arguments, false, ranks, plan);
         break;
     case INTER_GATHERV:
         if (root)
-            plan->binding.recv = plan_whole(arguments->recv, recv_blocks(arguments), ranks, plan);
+            plan->binding.recv = plan_whole(arguments, false, ranks, plan);
         break;
     case INTER_SCATTERV:
         if (root)
-            plan->binding.send = plan_whole(arguments->send, send_blocks(arguments), ranks, plan);
+            plan->binding.send = plan_whole(arguments, true, ranks, plan);
         break;
     default:
         if (inter_is(arguments->collective, INTER_REDUCTIONS))

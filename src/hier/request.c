@@ -258,17 +258,19 @@ int hier_request_make(weft_comm *comm, const hier_arguments *arguments, bool per
     return code;
 }
 
-/* Starts it, and looks for its end, and little else, as long as a hold of the funnel lasts; *request: NULL when it is over. */
-static int begin(weft_comm *comm, const hier_arguments *arguments, weft_request **request) {
-    hier_world *world = comm->world;
-    int code = make(comm, arguments, false, request);
-    if (code)
-        return code;
-    const hier_operation *operation = operation_of(*request);
+bool hier_request_ends_soon(weft_request *request) {
+    const hier_operation *operation = operation_of(request);
+    hier_world *world = request->comm->world;
     for (int rounds = hier_looks_in_funnel(&world->waiting); rounds > 0 && !operation->complete; rounds--)
         inter_engine_progress(&world->engine);
-    if (!operation->complete)
-        return WEFT_SUCCESS;
+    return operation->complete;
+}
+
+/* Starts it; *request: NULL when it is over. Under the funnel. */
+static int begin(weft_comm *comm, const hier_arguments *arguments, weft_request **request) {
+    int code = make(comm, arguments, false, request);
+    if (code || !hier_request_ends_soon(*request))
+        return code;
     code = hier_request_result(*request);
     (*request)->active = false;
     hier_request_give(*request);
