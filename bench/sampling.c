@@ -17,10 +17,12 @@ double bench_now_us(void) {
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
 }
 
-static atomic_bool crowded; /* ranks share cores; all say so alike */
+static atomic_bool crowded; /* there are more ranks than some host has cores; all say so alike */
 
 void bench_warm_up(const bench_driver *driver, void *rank, int ranks) {
-    atomic_store_explicit(&crowded, ranks > sysconf(_SC_NPROCESSORS_ONLN), memory_order_relaxed);
+    double shared = ranks > sysconf(_SC_NPROCESSORS_ONLN);
+    driver->maximum(rank, &shared, 1);
+    atomic_store_explicit(&crowded, shared > 0, memory_order_relaxed);
     double begin = bench_now_us(), longest = 0;
     while (longest < BENCH_WARM_UP_US) {
         for (int i = 0; i < WARM_UP_BARRIERS; i++)

@@ -17,7 +17,7 @@ extern "C" {
 
 #define BENCH_SAMPLE_US 20.0 /* a batch lasts at least this long, so that reading the clock does not count … */
 #define BENCH_CROWDED_US                                                                                               \
-    1000.0 /* … and where ranks share cores this long: they start it a turn of the scheduler apart */
+    1000.0 /* … and with more ranks than a host has cores this long: they start it a turn of the scheduler apart */
 #define BENCH_ROW_US        300000.0 /* the samples of a row together last about this long at most … */
 #define BENCH_LEAST_SAMPLES 10       /* … but there are this many at least */
 #define BENCH_MOST_SAMPLES  1000

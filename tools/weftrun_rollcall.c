@@ -248,7 +248,8 @@ static void look_at(weftrun_rollcall *rollcall, int fd) {
 void weftrun_rollcall_move(weftrun_rollcall *rollcall, const weftrun_processes *processes) {
     /* One by one: to look at one may close another, whose number the next connection gets. Signals come in between. */
     struct epoll_event event;
-    for (int looks = 0; looks < MAX_LOOKS && epoll_wait(rollcall->events, &event, 1, 0) == 1; looks++)
+    for (int looks = 0; looks < MAX_LOOKS + 4 * rollcall->processes && epoll_wait(rollcall->events, &event, 1, 0) == 1;
+         looks++)
         look_at(rollcall, event.data.fd);
     if (rollcall->asking && (is_complete(rollcall) || now_s() >= rollcall->limit_s))
         finish(rollcall, processes);

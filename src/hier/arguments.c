@@ -275,10 +275,13 @@ static int check_reduce_scatter(const weft_comm *comm, hier_arguments *a) {
     return code;
 }
 
-/* Operands of a derived type lie alike for all ranks: each combines what others have as if it were its own. */
+/* Operands of a derived type lie alike for all ranks: each combines what others have as if it were its own. An address is another one
+ * on every rank, and only its alignment is the same. */
 static uint64_t hash_of_bounds(const weft_datatype *type) {
-    uint64_t hash = hier_chain((uint64_t)type->lower_bound, (uint64_t)type->extent);
-    return hier_chain(hier_chain(hash, (uint64_t)type->true_lower_bound), (uint64_t)type->true_extent);
+    ptrdiff_t begin = type->true_lower_bound;
+    if (core_datatype_has_addresses(type))
+        begin %= (ptrdiff_t) _Alignof(max_align_t);
+    return hier_chain(hier_chain((uint64_t)begin, (uint64_t)type->true_extent), (uint64_t)type->extent);
 }
 
 /* Ranks may use different types for the same bytes, except in reductions. */

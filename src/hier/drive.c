@@ -197,10 +197,12 @@ static void sleep_a_while(const hier_wait *wait, uint64_t rung) {
         if (parts)
             bed.milliseconds = PARTS_NS / 1000000L;
         bool armed = hier_arm(&wait->world->channel, &bed);
+        /* Another thread may have been roused in place of this one, which armed just now. */
+        bool rings = bell && atomic_load_explicit(&bell->flag.value, memory_order_seq_cst) != rung;
         if (!armed && wait->own) /* which the looks before may have left out */
             hier_progress(wait->world);
         hier_funnel_leave(wait->world);
-        if (armed && (!wait->agent || arm_own(wait->agent, &bed)))
+        if (armed && !rings && (!wait->agent || arm_own(wait->agent, &bed)))
             hier_sleep(&bed);
         else if (bell && !armed) /* nothing would wake this thread when something comes: not for long */
             core_flag_sleep(&bell->flag, rung + 1, PAUSE_NS);

@@ -7,6 +7,8 @@
 #include <hier/staging.h>
 #include <stdlib.h>
 
+#define ALL_EVERY 16
+
 static core_pool requests = CORE_POOL_INITIALIZER;
 
 static hier_operation *operation_of(weft_request *request) {
@@ -263,30 +265,14 @@ bool hier_request_ends_soon(weft_request *request) {
     hier_world *world = request->comm->world;
     for (int rounds = hier_looks_in_funnel(&world->waiting); rounds > 0 && !operation->complete; rounds--)
         inter_engine_progress(&world->engine);
+    /* All else that a wait moves on has its turn now and then, and others are told of a process that is out of reach. */
+    if (world->soon++ % ALL_EVERY == 0 || (operation->complete && operation->error))
+        hier_progress(world);
     return operation->complete;
 }
 
-/* Starts it; *request: NULL when it is over. Under the funnel. */
-static int begin(weft_comm *comm, const hier_arguments *arguments, weft_request **request) {
-    int code = make(comm, arguments, false, request);
-    if (code || !hier_request_ends_soon(*request))
-        return code;
-    code = hier_request_result(*request);
-    (*request)->active = false;
-    hier_request_give(*request);
-    *request = WEFT_REQUEST_NULL;
-    return code;
-}
-
 int hier_process_collective(weft_comm *comm, const hier_arguments *arguments) {
-    weft_request *request = WEFT_REQUEST_NULL;
-    int code;
-    if (arguments->strided) {
-        code = hier_request_make(comm, arguments, false, &request);
-    } else {
-        hier_funnel_enter(comm->world);
-        code = begin(comm, arguments, &request);
-        hier_funnel_leave(comm->world);
-    }
-    return code || !request ? code : weft_wait(&request, WEFT_STATUS_IGNORE);
+    weft_request *request;
+    int code = hier_request_make(comm, arguments, false, &request);
+    return code ? code : weft_wait(&request, WEFT_STATUS_IGNORE);
 }

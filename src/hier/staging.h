@@ -27,7 +27,7 @@ int hier_stage(const weft_comm *comm, hier_arguments *arguments);
 
 /** Packs what the user's buffers hold now; before each start. */
 void hier_staging_pack(const hier_staging *staging);
-/** Unpacks what has come; once each start is over without an error. */
+/** Unpacks what has come; once each start is over without an error of the network. */
 void hier_staging_unpack(const hier_staging *staging);
 void hier_staging_free(hier_staging *staging);
 

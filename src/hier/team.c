@@ -254,6 +254,9 @@ int weft_team_create(weft_comm *parent, int nthreads, weft_team **team) {
                           "rank %d: weft_team_create: parent is a thread communicator, expected a process "
                           "communicator",
                           parent->rank);
+    hier_funnel_enter(parent->world);
+    hier_run_errands(parent->world); /* of teams that were freed: their contexts may be needed */
+    hier_funnel_leave(parent->world);
     entry *entries = malloc((size_t)parent->size * sizeof(*entries));
     if (!entries)
         return core_error(WEFT_ERR_NOMEM, "rank %d: weft_team_create: no memory for %d processes", parent->rank,
