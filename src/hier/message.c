@@ -274,11 +274,9 @@ weft_request *hier_message_sent(weft_comm *comm) {
 }
 
 void hier_messages_free(weft_comm *comm) {
-    while (comm->free_messages) {
-        weft_request *message = comm->free_messages;
-        comm->free_messages = message->next_free;
+    weft_request *message;
+    while ((message = hier_request_kept(&comm->free_messages)))
         core_pool_give(&messages, message, HIER_REQUEST_MAGIC);
-    }
     if (comm->sent)
         core_pool_give(&messages, comm->sent, HIER_REQUEST_MAGIC);
     comm->sent = NULL;

@@ -35,6 +35,14 @@ static inline void hier_request_keep(weft_request *request, weft_request **list)
     *list = request;
 }
 
+/** One of those that were kept, and no longer is; NULL: there is none. */
+static inline weft_request *hier_request_kept(weft_request **list) {
+    weft_request *request = *list;
+    if (request)
+        *list = request->next_free;
+    return request;
+}
+
 enum hier_mode { HIER_STANDARD, HIER_SYNCHRONOUS, HIER_BUFFERED };
 
 /** The arguments of a message; `bytes` when they are checked. */
@@ -176,13 +184,10 @@ hier_message *hier_message_make(weft_comm *comm);
  */
 static inline hier_message *hier_message_take(weft_comm *comm, const char *call) {
     hier_mailbox_enter(comm);
-    hier_message *message = (hier_message *)comm->free_messages;
-    if (message)
-        comm->free_messages = message->base.next_free;
-    else
+    hier_message *message = (hier_message *)hier_request_kept(&comm->free_messages);
+    if (!message)
         message = hier_message_make(comm);
     if (message) {
-        message->base.persistent = message->base.active = false;
         message->base.owned = true;
         message->base.call = call;
         message->kept = NULL;
@@ -204,9 +209,7 @@ static inline void hier_message_give(hier_message *message) {
     weft_comm *comm = message->base.comm;
     if (message->kept)
         core_datatype_release(message->kept);
-    message->base.owned = false;
-    message->base.next_free = comm->free_messages;
-    comm->free_messages = &message->base;
+    hier_request_keep(&message->base, &comm->free_messages);
     comm->requests--;
 }
 

@@ -93,11 +93,9 @@ static int copy_arrays(const weft_comm *comm, hier_part *part) {
 }
 
 static hier_part *take(weft_comm *comm) {
-    weft_request *request = comm->free_requests[0];
-    if (request) {
-        comm->free_requests[0] = request->next_free;
-        return part_of(request);
-    }
+    weft_request *kept = hier_request_kept(&comm->free_requests[0]);
+    if (kept)
+        return part_of(kept);
     hier_part *part = core_pool_take(&parts, sizeof(*part), HIER_REQUEST_MAGIC);
     if (part)
         part->base = (weft_request){.pooled = part->base.pooled, .kind = HIER_PART, .comm = comm};
@@ -122,9 +120,8 @@ void hier_part_give(weft_request *request) {
 }
 
 void hier_parts_free(weft_comm *comm) {
-    while (comm->free_requests[0]) {
-        weft_request *request = comm->free_requests[0];
-        comm->free_requests[0] = request->next_free;
+    weft_request *request;
+    while ((request = hier_request_kept(&comm->free_requests[0]))) {
         intra_scratch_free(part_of(request)->scratch);
         core_pool_give(&parts, request, HIER_REQUEST_MAGIC);
     }

@@ -17,11 +17,9 @@ static hier_operation *operation_of(weft_request *request) {
 
 /* One that the communicator keeps, with a schedule of this collective, which is mostly what is called for again; or a new one. */
 static hier_operation *take(weft_comm *comm, enum inter_collective collective) {
-    weft_request *request = comm->free_requests[collective];
-    if (request) {
-        comm->free_requests[collective] = request->next_free;
-        return operation_of(request);
-    }
+    weft_request *kept = hier_request_kept(&comm->free_requests[collective]);
+    if (kept)
+        return operation_of(kept);
     hier_operation *operation = core_pool_take(&requests, sizeof(*operation), HIER_REQUEST_MAGIC);
     if (operation) {
         operation->base.comm = comm;
@@ -44,10 +42,9 @@ void hier_request_give(weft_request *request) {
 }
 
 void hier_requests_free(weft_comm *comm) {
+    weft_request *request;
     for (int collective = 0; collective < INTER_COLLECTIVES; collective++)
-        while (comm->free_requests[collective]) {
-            weft_request *request = comm->free_requests[collective];
-            comm->free_requests[collective] = request->next_free;
+        while ((request = hier_request_kept(&comm->free_requests[collective]))) {
             inter_execution_free(&operation_of(request)->execution);
             free(operation_of(request)->plan.memory);
             core_pool_give(&requests, request, HIER_REQUEST_MAGIC);

@@ -128,8 +128,7 @@ static void lines_rouse(inter_transport *base) {
     atomic_store_explicit(&lines->roused, true, memory_order_relaxed);
     /* Pairs with that in lines_arm: either it sees that, or what follows comes after it has set the word. */
     atomic_thread_fence(memory_order_seq_cst);
-    atomic_store_explicit(&lines->own->head.asleep, 0, memory_order_relaxed);
-    core_word_wake(&lines->own->head.asleep);
+    inter_head_wake(&lines->own->head);
 }
 
 void inter_lines_am_open(inter_lines *lines) {

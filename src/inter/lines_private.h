@@ -122,6 +122,12 @@ static inline void inter_lines_make_busy(inter_lines *lines, inter_neighbour *of
     lines->busy = of;
 }
 
+/** Who sleeps on the word of a segment sleeps no more, nor falls asleep without looking again. */
+static inline void inter_head_wake(inter_head *head) {
+    atomic_store_explicit(&head->asleep, 0, memory_order_relaxed);
+    core_word_wake(&head->asleep);
+}
+
 /** Something is new in a lane that this process shares with a neighbour, who may sleep. */
 static inline void inter_lines_wake(const inter_lines *lines, inter_neighbour *neighbour) {
     if (!inter_lines_wakes(lines))
@@ -129,8 +135,7 @@ static inline void inter_lines_wake(const inter_lines *lines, inter_neighbour *n
     atomic_thread_fence(memory_order_seq_cst); /* pairs with that in lines_arm */
     if (!atomic_load_explicit(&neighbour->head->asleep, memory_order_relaxed))
         return;
-    atomic_store_explicit(&neighbour->head->asleep, 0, memory_order_relaxed);
-    core_word_wake(&neighbour->head->asleep);
+    inter_head_wake(neighbour->head);
 }
 
 /** A message without room waits. */

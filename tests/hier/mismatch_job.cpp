@@ -29,15 +29,9 @@ class MismatchJob : public ::testing::Test {
     // Team after team, each of which the last process breaks.
     void on_team(const one_call &odd, const one_call &usual) const {
         std::string what = std::string(odd.name) + " / " + usual.name;
-        weft_team *team = nullptr;
-        EXPECT_OK(weft_team_create(comm_, threads_, &team));
-        threads::run(threads_, [&](int thread) {
-            weft_comm *comm = nullptr;
-            EXPECT_OK(weft_team_enter(team, thread, &comm));
+        misuse::in_team(threads_, [&](weft_comm *comm, int) {
             expect_two_calls(expect_between(comm, last_ ? odd : usual, what), what);
-            EXPECT_OK(weft_team_leave(&comm));
         });
-        EXPECT_OK(weft_team_free(&team));
         expect_works(comm_, what);
     }
     void on_processes(const one_call &odd, const one_call &usual) const {
@@ -75,15 +69,9 @@ TEST_F(MismatchJob, OneThingOnly) {
 
 // A root that sends short messages waits for nobody.
 TEST_F(MismatchJob, ARootFarAhead) {
-    for (bool late : {true, false}) {
-        weft_team *team = nullptr;
-        EXPECT_OK(weft_team_create(comm_, 1, &team));
-        weft_comm *comm = nullptr;
-        EXPECT_OK(weft_team_enter(team, 0, &comm));
-        expect_between(comm, last_ == late ? ahead_late : ahead, "far ahead");
-        EXPECT_OK(weft_team_leave(&comm));
-        EXPECT_OK(weft_team_free(&team));
-    }
+    for (bool late : {true, false})
+        misuse::in_team(
+            1, [&](weft_comm *comm, int) { expect_between(comm, last_ == late ? ahead_late : ahead, "far ahead"); });
 }
 
 TEST_F(MismatchJob, ProcessesInDifferentCollectives) {

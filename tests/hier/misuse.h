@@ -3,6 +3,8 @@
 #ifndef TESTS_HIER_MISUSE_H
 #define TESTS_HIER_MISUSE_H
 
+#include "intra/threads.h"
+
 #include <functional>
 #include <gtest/gtest.h>
 #include <string>
@@ -35,6 +37,19 @@ inline void expect_error(int expected, int code, const words &named, const char 
 // Runs in a thread of its own, to its end.
 inline void elsewhere(const std::function<void()> &run) {
     std::thread(run).join();
+}
+
+// The threads of a new team of this process, or of all, run `calls` with their communicators and numbers.
+inline void in_team(int count, const std::function<void(weft_comm *, int)> &calls) {
+    weft_team *team = nullptr;
+    EXPECT_OK(weft_team_create(weft_process_comm(), count, &team));
+    threads::run(count, [&](int thread) {
+        weft_comm *comm = nullptr;
+        EXPECT_OK(weft_team_enter(team, thread, &comm));
+        calls(comm, thread);
+        EXPECT_OK(weft_team_leave(&comm));
+    });
+    EXPECT_OK(weft_team_free(&team));
 }
 
 // Every collective with right arguments for an int a rank; `elements` has room for twice the size of the communicator.

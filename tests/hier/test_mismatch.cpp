@@ -38,19 +38,15 @@ void meet(int threads, int odd_thread, const one_call &odd, const one_call &usua
              odd.name, usual.name);
     alarm(20);
     std::atomic<int> mismatches{0}, others{0};
-    weft_team *team = nullptr;
-    EXPECT_OK(weft_team_create(weft_process_comm(), threads, &team));
     std::vector<std::vector<int>> memory((size_t)threads);
     bool same = strcmp(odd.name, usual.name) == 0;
     // Where nobody needs the others they meet in the barrier.
     std::vector<std::string> told = {"rank " + std::to_string(odd_thread) + " called weft_", " called weft_"};
     if (odd.meets || usual.meets)
         told = {"rank " + std::to_string(odd_thread) + " called " + function_of(odd), " called " + function_of(usual)};
-    auto run = [&](int thread) {
+    misuse::in_team(threads, [&](weft_comm *comm, int thread) {
         std::vector<int> &both = memory[(size_t)thread];
         both.assign(4 * many, 1);
-        weft_comm *comm = nullptr;
-        EXPECT_OK(weft_team_enter(team, thread, &comm));
         const one_call &mine = thread == odd_thread ? odd : usual;
         int code = mine.run(comm, both.data(), both.data() + 2 * many);
         if (exact)
@@ -66,15 +62,7 @@ void meet(int threads, int odd_thread, const one_call &odd, const one_call &usua
             EXPECT_EQ(weft_barrier(comm), WEFT_ERR_MISMATCH) << under_way;
             misuse::expect_sentence(told, under_way);
         }
-        EXPECT_OK(weft_team_leave(&comm));
-    };
-    std::vector<std::thread> workers;
-    for (int thread = 1; thread < threads; thread++)
-        workers.emplace_back(run, thread);
-    run(0);
-    for (auto &worker : workers)
-        worker.join();
-    EXPECT_OK(weft_team_free(&team));
+    });
     alarm(0);
     EXPECT_TRUE(same ? mismatches == 0 : mismatches > 0 || !exact || !(odd.meets || usual.meets)) << under_way;
 }
@@ -134,13 +122,9 @@ TEST(MismatchOfRequests, EndsWhatComesAfterOneThatWentBefore) {
         for (int late_ms : {0, 5}) {
             snprintf(under_way, sizeof(under_way), "hangs: requests, %d ms late\n", late_ms);
             alarm(20);
-            weft_team *team = nullptr;
-            EXPECT_OK(weft_team_create(weft_process_comm(), 2, &team));
-            auto run = [&](int thread) {
+            misuse::in_team(2, [&](weft_comm *comm, int thread) {
                 std::vector<int> mine(many, 1), sum(many), other(4);
                 weft_request *requests[3] = {};
-                weft_comm *comm = nullptr;
-                EXPECT_OK(weft_team_enter(team, thread, &comm));
                 EXPECT_OK(weft_iallreduce(mine.data(), sum.data(), many, WEFT_INT, WEFT_SUM, comm, &requests[0]));
                 if (thread == 0 && blocking) {
                     EXPECT_EQ(weft_bcast(other.data(), 2, WEFT_INT, 1, comm), WEFT_ERR_MISMATCH);
@@ -153,12 +137,7 @@ TEST(MismatchOfRequests, EndsWhatComesAfterOneThatWentBefore) {
                 if (thread)
                     std::this_thread::sleep_for(std::chrono::milliseconds(late_ms));
                 EXPECT_EQ(weft_waitall(3, requests, nullptr) == WEFT_ERR_MISMATCH, thread || !blocking);
-                EXPECT_OK(weft_team_leave(&comm));
-            };
-            std::thread other(run, 1);
-            run(0);
-            other.join();
-            EXPECT_OK(weft_team_free(&team));
+            });
             alarm(0);
         }
     EXPECT_OK(weft_finalize());
@@ -177,36 +156,22 @@ int with_one_more(weft_comm *comm, bool gathers, int root) {
 TEST(MismatchOfCounts, IsNoticed) {
     ASSERT_EQ(WEFT_SUCCESS, weft_init(nullptr)) << weft_last_error();
     for (bool gathers : {true, false})
-        for (int root : {0, 1}) {
-            weft_team *team = nullptr;
-            EXPECT_OK(weft_team_create(weft_process_comm(), 3, &team));
-            auto run = [&](int thread) {
-                weft_comm *comm = nullptr;
-                EXPECT_OK(weft_team_enter(team, thread, &comm));
+        for (int root : {0, 1})
+            misuse::in_team(3, [&](weft_comm *comm, int thread) {
                 int code = with_one_more(comm, gathers, root);
                 bool notices = thread == 2 || (gathers && thread == root); // who receives, and who is wrong
                 EXPECT_EQ(code, notices ? WEFT_ERR_MISMATCH : WEFT_SUCCESS) << "thread " << thread;
                 if (notices)
                     misuse::expect_sentence({"rank 2", " 8 ", " 12 "}, "one int more");
-                EXPECT_OK(weft_team_leave(&comm));
-            };
-            std::thread one(run, 1), two(run, 2);
-            run(0);
-            one.join(), two.join();
-            EXPECT_OK(weft_team_free(&team));
-        }
+            });
     EXPECT_OK(weft_finalize());
 }
 
 // All blocks together are as long, but the last thread counts them in another way.
 TEST(MismatchOfCounts, ThatHaveTheSameSum) {
     ASSERT_EQ(WEFT_SUCCESS, weft_init(nullptr)) << weft_last_error();
-    for (bool gathers : {false, true}) {
-        weft_team *team = nullptr;
-        EXPECT_OK(weft_team_create(weft_process_comm(), 3, &team));
-        auto run = [&](int thread) {
-            weft_comm *comm = nullptr;
-            EXPECT_OK(weft_team_enter(team, thread, &comm));
+    for (bool gathers : {false, true})
+        misuse::in_team(3, [&](weft_comm *comm, int thread) {
             std::vector<int> one(2400, 1), other(2400);
             size_t counts[] = {800, 800, 800};
             const ptrdiff_t displs[] = {0, 1000, 1400};
@@ -216,13 +181,7 @@ TEST(MismatchOfCounts, ThatHaveTheSameSum) {
                               : weft_reduce_scatter(one.data(), other.data(), counts, WEFT_INT, WEFT_SUM, comm),
                       WEFT_ERR_MISMATCH);
             misuse::expect_sentence({"rank 2 called", "with other counts"}, gathers ? "allgatherv" : "reduce_scatter");
-            EXPECT_OK(weft_team_leave(&comm));
-        };
-        std::thread one(run, 1), two(run, 2);
-        run(0);
-        one.join(), two.join();
-        EXPECT_OK(weft_team_free(&team));
-    }
+        });
     EXPECT_OK(weft_finalize());
 }
 
@@ -234,7 +193,6 @@ void add_pairs(const void *in, void *inout, size_t count, const weft_datatype *)
 // As many bytes of data in each, but one element begins where the other has its end.
 TEST(MismatchOfBounds, OfDerivedOperands) {
     ASSERT_EQ(WEFT_SUCCESS, weft_init(nullptr)) << weft_last_error();
-    weft_team *team = nullptr;
     weft_op *op = nullptr;
     weft_datatype *pair = nullptr, *wide = nullptr;
     EXPECT_OK(weft_op_create(add_pairs, 1, &op));
@@ -242,19 +200,11 @@ TEST(MismatchOfBounds, OfDerivedOperands) {
     EXPECT_OK(weft_type_resized(pair, 0, 12, &wide));
     EXPECT_OK(weft_type_commit(&pair));
     EXPECT_OK(weft_type_commit(&wide));
-    EXPECT_OK(weft_team_create(weft_process_comm(), 2, &team));
-    auto run = [&](int thread) {
-        weft_comm *comm = nullptr;
-        EXPECT_OK(weft_team_enter(team, thread, &comm));
+    misuse::in_team(2, [&](weft_comm *comm, int thread) {
         std::vector<int> one(3000, 1), other(3000);
         EXPECT_EQ(weft_allreduce(one.data(), other.data(), 1000, thread ? wide : pair, op, comm), WEFT_ERR_MISMATCH);
         misuse::expect_sentence({"rank 1 called", "rank 0 called"}, "weft_allreduce");
-        EXPECT_OK(weft_team_leave(&comm));
-    };
-    std::thread one(run, 1);
-    run(0);
-    one.join();
-    EXPECT_OK(weft_team_free(&team));
+    });
     EXPECT_OK(weft_type_free(&pair));
     EXPECT_OK(weft_type_free(&wide));
     EXPECT_OK(weft_op_free(&op));
