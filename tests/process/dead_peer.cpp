@@ -28,12 +28,6 @@ std::vector<int> living(const weft_comm *comm) {
     return ranks;
 }
 
-void die(int after_ms) {
-    sleep_ms(after_ms);
-    raise(SIGKILL);
-    abort();
-}
-
 static std::string sign(const std::string &name) {
     const char *folder = getenv("TESTS_DIRECTORY");
     return std::string(folder ? folder : "/nowhere") + "/" + name;
@@ -45,6 +39,19 @@ void show(const std::string &name) {
 
 bool is_shown(const std::string &name) {
     return access(sign(name).c_str(), F_OK) == 0;
+}
+
+static std::string initialized(int rank) {
+    return "initialized." + std::to_string(rank);
+}
+
+void die(int after_ms) {
+    for (int rank = 0; rank < weft_size(weft_process_comm()); rank++)
+        for (int waits = 0; waits < 10000 && !is_shown(initialized(rank)); waits++)
+            sleep_ms(1);
+    sleep_ms(after_ms);
+    raise(SIGKILL);
+    abort();
 }
 
 void greet(weft_comm *comm) {
@@ -80,6 +87,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "%s\n", weft_last_error());
         return 1;
     }
+    dead::show(dead::initialized(weft_rank(weft_process_comm())));
     int failed = RUN_ALL_TESTS();
     int code = weft_finalize();
     if (code != WEFT_ERR_PROC_FAILED) {

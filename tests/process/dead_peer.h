@@ -17,7 +17,7 @@ bool is_victim();
 std::vector<int> living(const weft_comm *comm);
 
 void sleep_ms(int ms);
-// The others wait already, as a rule.
+// When weft_init has returned everywhere. The others wait already, as a rule.
 [[noreturn]] void die(int after_ms = 200);
 
 #define EXPECT_DEAD(call)                                                                                              \

@@ -5,6 +5,7 @@
 # privileges where user namespaces are allowed; ends with 77, and says why, where namespaces are not permitted. All namespaces are
 # nameless and belong to processes that the kernel kills when their parent is gone, so none outlives this script, however it ends.
 # NAMESPACES_VICTIM: the number of a host whose process kills itself in every program; the others succeed all the same.
+# NAMESPACES_CUT=1: after it has died the victim's cable is cut, which the file "cut" shows.
 # NAMESPACES_LEAST_BYTES: that every host must have sent, and received, for each program (without: 1000000).
 set -uo pipefail
 export LC_ALL=C
@@ -22,21 +23,28 @@ skip() {
     exit 77
 }
 
-# The processes that are in one of the network namespaces listed in a file.
-processes_in() {
-    local space
-    for space in /proc/[0-9]*/ns/net; do
-        grep -qxF "$(readlink "$space" 2>/dev/null)" "$1" && echo "$space"
-    done
+# The processes that a run of this script in a directory has left: all have the directory's name in their environment. (A namespace's
+# number says nothing: the next namespace, of a test beside this one, has the number of the last that went.)
+processes_of() {
+    grep -lzxF "NAMESPACES_DIRECTORY=$1" /proc/[0-9]*/environ 2>/dev/null
+}
+
+# The address of a host's end of the cable.
+machine() {
+    printf '02:00:00:00:00:%02x' "$1"
 }
 
 # host NUMBER DIRECTORY: waits for its end of the cable, then for programs to run, each in a directory of its own.
 host() {
-    local number=$1 directory=$2 run status
+    local number=$1 directory=$2 run status other
     readlink /proc/self/ns/net >"$directory/space.$number"
     hostname "weft-host-$number" || exit 1
     until [ -e "$directory/cables" ]; do sleep 0.02; done
-    ip link set lo up && ip addr add "10.77.0.$((number + 1))/24" dev eth0 && ip link set eth0 up || exit 1
+    ip link set eth0 address "$(machine $number)" && ip addr add "10.77.0.$((number + 1))/24" dev eth0 || exit 1
+    ip link set lo up && ip link set eth0 up || exit 1
+    for ((other = 0; other < hosts; other++)); do # else a host that is gone is missed after three seconds
+        [ $other = $number ] || ip neigh add "10.77.0.$((other + 1))" lladdr "$(machine $other)" nud permanent dev eth0
+    done
     until ip -o link show eth0 | grep -q 'state UP'; do sleep 0.02; done # which the kernel finds out in its own time
     export UCX_TLS=tcp UCX_NET_DEVICES=eth0 ORACLE_HOSTS=$hosts TESTS_RANK=$number TESTS_SIZE=$hosts
     for run in "${!programs[@]}"; do
@@ -45,7 +53,10 @@ host() {
             "${dies[@]}" timeout -k 1 $seconds "${dies[@]}" ${programs[run]}
         status=$?
         cat /proc/net/dev >"$directory/after.$run.$number"
-        if [ "$number" = "$victim" ]; then status=$((status == killed ? 0 : 1)); fi
+        if [ "$number" = "$victim" ]; then
+            status=$((status == killed ? 0 : 1))
+            [ -z "${NAMESPACES_CUT:-}" ] || { ip link set eth0 down && touch "$directory/$run/cut"; }
+        fi
         [ $status -eq 0 ] || exit $status
     done
 }
@@ -110,7 +121,7 @@ links=$(ip -o link | wc -l)
 for run in "${!programs[@]}"; do mkdir "$directory/$run"; done
 # The root inside the outer namespace may not be allowed to write to the directory otherwise.
 chmod 777 "$directory" "$directory"/[0-9]*
-"${dies[@]}" "${outer[@]}" bash "$0" inside "$directory" "${programs[@]}"
+NAMESPACES_DIRECTORY=$directory "${dies[@]}" "${outer[@]}" bash "$0" inside "$directory" "${programs[@]}"
 status=$?
 [ $status -eq 77 ] && skip "a bridge, or a namespace within a namespace, is not permitted here"
 
@@ -129,8 +140,7 @@ for run in "${!programs[@]}"; do
         done
     done
 done
-cat "$directory"/space.* >"$directory/spaces" 2>/dev/null
-left=$(processes_in "$directory/spaces")
-[ -z "$left" ] || fail "still in one of the namespaces: $left"
+left=$(processes_of "$directory")
+[ -z "$left" ] || fail "still running: $left"
 [ "$(ip -o link | wc -l)" -eq "$links" ] || fail "network devices are left behind"
 exit $((failures > 0))
