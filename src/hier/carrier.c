@@ -271,7 +271,21 @@ void hier_carrier_lose(hier_world *world, int process) {
     fail(&world->channel, WEFT_ERR_PROC_FAILED);
 }
 
+/* Who is lost, as another channel or process found out, is so for this one's transport. */
+static void tell_transport(hier_channel *channel, unsigned failures) {
+    const hier_carrier *carrier = &channel->world->carrier;
+    inter_transport *transport = channel->transport;
+    channel->seen_failures = failures;
+    for (int peer = 0; transport->lose && peer < transport->size; peer++)
+        if (hier_carrier_has_lost(carrier, peer / channel->each))
+            transport->lose(transport, peer);
+}
+
 bool hier_channel_progress(hier_channel *channel) {
+    /* Acquire: pairs with fail. */
+    const unsigned failures = atomic_load_explicit(&channel->world->carrier.failures, memory_order_acquire);
+    if (failures != channel->seen_failures && channel->transport)
+        tell_transport(channel, failures);
     if (channel->transport && channel->transport->failed_peer != channel->seen_failed)
         note_failures(channel);
     bool moved = hier_end_letters(channel);

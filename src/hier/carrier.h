@@ -88,6 +88,7 @@ typedef struct hier_channel {
     inter_completion *done;           /* of letters */
     int stops;                        /* peers that are stopped, or to be stopped, by this one */
     int seen_failed;                  /* the transport's failed_peer when it was looked at last */
+    unsigned seen_failures;           /* the carrier's failures, when … */
     const intra_bell *_Atomic driver; /* of the thread that has the lock, when it has one; looked at by anybody */
 } hier_channel;
 
@@ -133,7 +134,7 @@ void hier_channel_open(hier_channel *channel, uint32_t context, hier_boxes boxes
 /** What came for a context before its communicator was there, or when it had gone, is delivered, or dropped; what is awaited stays. */
 void hier_channel_settle(hier_channel *channel, uint32_t context);
 
-/** Another process says that one is out of reach. What is under way with it is UCX's until that finds out too. Under the funnel. */
+/** Another process says that one is out of reach. What is under way to it ends when its channel is looked at. Under the funnel. */
 void hier_carrier_lose(struct hier_world *world, int process);
 
 /** Messages come in from now on. WEFT_ERR_NOMEM. */

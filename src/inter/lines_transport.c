@@ -416,14 +416,19 @@ static bool lines_arm(inter_transport *base, inter_bed *bed) {
     bool roused = atomic_exchange_explicit(&lines->roused, false, memory_order_relaxed);
     if (!lines_progress(base) && !roused)
         return true;
-    atomic_store_explicit(&lines->own->head.asleep, 0, memory_order_relaxed);
-    core_word_wake(&lines->own->head.asleep); /* another thread of this process may sleep there, for whom this was */
+    inter_head_wake(&lines->own->head); /* another thread of this process may sleep there, for whom this was */
     return false;
 }
 
 static bool lines_connected(const inter_transport *base, int peer) {
     const inter_lines *lines = (const inter_lines *)base;
     return lines->neighbours[peer].to || !lines->inner->connected || lines->inner->connected(lines->inner, peer);
+}
+
+static void lines_lose(inter_transport *base, int peer) {
+    inter_lines *lines = (inter_lines *)base;
+    if (!lines->neighbours[peer].to && lines->inner->lose)
+        lines->inner->lose(lines->inner, peer);
 }
 
 static void lines_disconnect(inter_transport *base, bool forced) {
@@ -449,6 +454,7 @@ inter_transport *inter_lines_transport(inter_lines *lines, inter_transport *inne
     lines->base.progress = lines_progress;
     lines->base.cancel = lines_cancel;
     lines->base.arm = lines_arm;
+    lines->base.lose = lines_lose;
     lines->base.connected = lines_connected;
     lines->base.disconnect = lines_disconnect;
     lines->base.close = leave_alone;

@@ -102,6 +102,9 @@ struct inter_transport {
     /** Throws messages away that have come without a receive, and whose tag is `tag` where `mask` has bits; their senders are done with
      * them. NULL: the transport needs none, since a sender can take back what nobody receives. */
     void (*discard)(inter_transport *self, uint64_t tag, uint64_t mask);
+    /** A peer is out of reach, as others say: what is under way to it ends, WEFT_ERR_PROC_FAILED, and so does what is started later.
+     * Nothing, where this one can tell itself or the peer is on this host. NULL: as nothing. */
+    void (*lose)(inter_transport *self, int peer);
     /** Is there a connection to a peer, so that to send costs nothing more? NULL: to all. */
     bool (*connected)(const inter_transport *self, int peer);
     /** Gets ready to sleep: true and where, or false when there is something to progress now. The caller sleeps without the

@@ -7,6 +7,7 @@
  */
 #include <core/error.h>
 #include <inter/transport_ucx_private.h>
+#include <net/if.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,8 @@ static bool is_here(const inter_ucx *self, int peer) {
 
 int inter_ucx_connect(inter_ucx *self, int peer) {
     const void *address;
+    if (self->base.failed[peer])
+        return core_error(WEFT_ERR_PROC_FAILED, "rank %d: rank %d died or is out of reach", self->base.rank, peer);
     int code = look_up(self, peer, &address);
     if (code)
         return code;
@@ -183,6 +186,23 @@ static void ucx_discard(inter_transport *base, uint64_t tag, uint64_t mask) {
         ucp_tag_msg_recv_nbx(self->worker, NULL, 0, message, &params);
 }
 
+/* UCX would find out by itself, but when nothing answers at the other end not for minutes. */
+static void ucx_lose(inter_transport *base, int peer) {
+    inter_ucx *self = inter_ucx_of(base);
+    ucp_ep_h endpoint = self->endpoints[peer];
+    if (self->base.failed[peer] || is_here(self, peer))
+        return;
+    self->base.failed_peer = peer;
+    self->base.failed[peer] = true;
+    self->endpoints[peer] = NULL;
+    if (!endpoint)
+        return;
+    ucp_request_param_t params = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS, .flags = UCP_EP_CLOSE_FLAG_FORCE};
+    ucs_status_ptr_t request = ucp_ep_close_nbx(endpoint, &params);
+    if (UCS_PTR_IS_PTR(request))
+        ucp_request_free(request);
+}
+
 static bool ucx_connected(const inter_transport *base, int peer) {
     return ((const inter_ucx *)base)->endpoints[peer];
 }
@@ -228,6 +248,39 @@ static void ucx_close(inter_transport *base) {
     free(self);
 }
 
+static bool is_tcp(const char *transport) {
+    return strcmp(transport, "tcp") == 0;
+}
+
+static bool is_interface(const char *device) {
+    return if_nametoindex(device) > 0;
+}
+
+/* Does UCX take one of these, by a variable that lists names, or all but those behind a ^? */
+static bool takes(const char *variable, bool (*is_one)(const char *)) {
+    const char *list = getenv(variable);
+    if (!list || strcmp(list, "all") == 0)
+        return true;
+    bool others = *list == '^';
+    char *names = strdup(list + others), *rest = NULL;
+    bool found = false;
+    for (char *name = names ? strtok_r(names, ",", &rest) : NULL; name; name = strtok_r(NULL, ",", &rest))
+        found |= is_one(name);
+    free(names);
+    return found != others;
+}
+
+/* Who connects to a host that is gone would stand in connect() for minutes, deaf to those who could tell it. UCX complains about
+ * settings of transports that it does not use. */
+static ucs_status_t connect_in_background(ucp_config_t *config) {
+    if (getenv("UCX_TCP_CONN_NB") || !takes("UCX_TLS", is_tcp) || !takes("UCX_NET_DEVICES", is_interface))
+        return UCS_OK;
+    unsigned major, minor, release;
+    ucp_get_version(&major, &minor, &release);
+    bool prefixed = major > 1 || minor > 13;
+    return ucp_config_modify(config, prefixed ? "TCP_CONN_NB" : "CONN_NB", "y");
+}
+
 static int open_context(inter_ucx *self, bool channels) {
     ucp_params_t params = {
         .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | UCP_PARAM_FIELD_NAME |
@@ -237,7 +290,14 @@ static int open_context(inter_ucx *self, bool channels) {
         .mt_workers_shared = channels,
         .name = "weft",
     };
-    ucs_status_t status = ucp_init(&params, NULL, &self->context);
+    ucp_config_t *config;
+    ucs_status_t status = ucp_config_read(NULL, NULL, &config);
+    if (status == UCS_OK) {
+        status = connect_in_background(config);
+        if (status == UCS_OK)
+            status = ucp_init(&params, config, &self->context);
+        ucp_config_release(config);
+    }
     return status == UCS_OK ? WEFT_SUCCESS : inter_ucx_error(status, "start", self->base.rank);
 }
 
@@ -305,6 +365,7 @@ static inter_ucx *make(inter_bootstrap *bootstrap, int rank, int size) {
                                    .cancel = ucx_cancel,
                                    .discard = ucx_discard,
                                    .arm = ucx_arm,
+                                   .lose = ucx_lose,
                                    .connected = ucx_connected,
                                    .disconnect = ucx_disconnect,
                                    .open_channel = ucx_open_channel,

@@ -77,6 +77,8 @@ TEST(DeadPeer, InAFetchAsReceiver) {
         while (!*static_cast<volatile unsigned char *>(bytes.data()))
             EXPECT_EQ(WEFT_SUCCESS, weft_test(&request, &done, nullptr));
         show("dying");
+        while (!is_shown("seen")) // who is in weft_test still may find it dead
+            sleep_ms(1);
         die(0);
     }
     if (rank > 0)
@@ -84,6 +86,7 @@ TEST(DeadPeer, InAFetchAsReceiver) {
     EXPECT_EQ(WEFT_SUCCESS, weft_isend(bytes.data(), long_bytes, WEFT_BYTE, victim, 7, comm, &request));
     while (!is_shown("dying")) // lest the rest goes before
         EXPECT_EQ(WEFT_SUCCESS, weft_test(&request, &done, nullptr));
+    show("seen");
     sleep_ms(100);
     EXPECT_DEAD(weft_wait(&request, nullptr));
 }
@@ -154,6 +157,29 @@ TEST(DeadPeer, BehindWhoHasGivenUp) {
     while (!is_shown("told") && waits++ < 6000)
         sleep_ms(10);
     EXPECT_LT(waits, 6000);
+}
+
+// The victim's host has gone, too: who connects to it gets no answer, and is told by who knew the victim.
+TEST(DeadPeer, OnAHostThatIsGone) {
+    weft_comm *comm = weft_process_comm();
+    int value = weft_rank(comm), rank = value;
+    for (int one : {1, 2})
+        if (rank == 0 || rank == one) {
+            int peer = one - rank; // 0, or who it is
+            EXPECT_EQ(WEFT_SUCCESS,
+                      weft_sendrecv(&rank, 1, WEFT_INT, peer, 1, &value, 1, WEFT_INT, peer, 1, comm, nullptr))
+                << weft_last_error();
+        }
+    if (is_victim())
+        die();
+    while (!is_shown("cut"))
+        sleep_ms(1);
+    if (rank == 2) {
+        EXPECT_DEAD(weft_ssend(&value, 1, WEFT_INT, victim, 7, comm));
+    } else {
+        sleep_ms(500); // the other is in connect()
+        EXPECT_DEAD(weft_recv(&value, 1, WEFT_INT, victim, 7, comm, nullptr));
+    }
 }
 
 } // namespace
