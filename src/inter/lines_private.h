@@ -65,7 +65,8 @@ typedef struct inter_neighbour {
     inter_store unheard;                 /* active messages from it that came while nobody listened */
     inter_request *posted, **posted_end; /* receives from it without a message, oldest first */
     unsigned incoming;                   /* pulls under way from it, a bit each … */
-    inter_request *pulling[INTER_PULLS]; /* … and their receives */
+    unsigned unwanted;                   /* … those whose receives were taken back meanwhile … */
+    inter_request *pulling[INTER_PULLS]; /* … and the receives */
 } inter_neighbour;
 
 struct inter_lines {

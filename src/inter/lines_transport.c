@@ -110,6 +110,15 @@ static bool serve_early(const inter_lines *lines, inter_neighbour *from, inter_r
     return true;
 }
 
+static void append_posted(inter_neighbour *from, inter_request *request) {
+    request->next = NULL;
+    if (!from->posted)
+        from->posted_end = &from->posted;
+    *from->posted_end = request;
+    from->posted_end = &request->next;
+    request->native = request;
+}
+
 static int lines_recv(inter_transport *base, int peer, uint64_t tag, void *buffer, size_t bytes,
                       inter_request *request) {
     inter_lines *lines = (inter_lines *)base;
@@ -121,16 +130,11 @@ static int lines_recv(inter_transport *base, int peer, uint64_t tag, void *buffe
     request->bytes = bytes;
     request->buffer = buffer;
     request->tag = tag;
-    request->next = NULL;
     if (from->early.first && serve_early(lines, from, request, &code)) {
         inter_lines_make_busy(lines, from);
         return code ? no_memory(base->rank) : WEFT_SUCCESS;
     }
-    if (!from->posted)
-        from->posted_end = &from->posted;
-    *from->posted_end = request;
-    from->posted_end = &request->next;
-    request->native = request;
+    append_posted(from, request);
     request->completion->pending++;
     inter_lines_make_busy(lines, from);
     return WEFT_SUCCESS;
@@ -264,8 +268,15 @@ static unsigned receive_pulls(const inter_lines *lines, inter_neighbour *from) {
         if (!inter_pull_done(pull))
             continue;
         int error = atomic_load_explicit(&pull->error, memory_order_relaxed);
+        bool unwanted = from->unwanted >> i & 1;
         from->incoming &= ~(1u << i);
-        finish(request, error ? error : length_error(pull->offered_bytes, request->bytes));
+        from->unwanted &= ~(1u << i);
+        if (!inter_pull_is_withdrawn(&from->from->pulls, pull->name))
+            finish(request, error ? error : length_error(pull->offered_bytes, request->bytes));
+        else if (unwanted)
+            finish(request, WEFT_ERR_PROC_FAILED);
+        else
+            append_posted(from, request); /* nothing has come; of a tagged message, others are not taken back */
         events++;
     }
     return events;
@@ -368,18 +379,37 @@ static bool remove_stored(inter_store *store, const inter_request *request) {
     return item;
 }
 
-static bool is_being_copied(const inter_neighbour *of, const inter_request *request) {
-    const inter_pulls *pulls = &of->to->pulls;
-    uint32_t active = atomic_load_explicit(&pulls->active, memory_order_acquire);
+/* A receive whose message is being copied. */
+static bool leave_pulling(inter_neighbour *of, const inter_request *request) {
     for (int i = 0; i < INTER_PULLS; i++)
-        if ((of->incoming >> i & 1 && of->pulling[i] == request) ||
-            (active >> i & 1 && inter_offers_find(&of->offers, pulls->pulls[i].name) == request))
+        if (of->incoming >> i & 1 && of->pulling[i] == request) {
+            of->unwanted |= 1u << i;
+            return true;
+        }
+    return false;
+}
+
+/* Has the other side begun to copy an offer? */
+static bool is_pulled(const inter_neighbour *of, uint64_t name) {
+    const inter_pulls *pulls = &of->to->pulls;
+    /* In one order with inter_pull_begin, as inter_pull_withdraw is. */
+    uint32_t active = atomic_load_explicit(&pulls->active, memory_order_seq_cst);
+    for (int i = 0; i < INTER_PULLS; i++)
+        if (active >> i & 1 && pulls->pulls[i].name == name)
             return true;
     return false;
 }
 
-static bool remove_offered(inter_neighbour *of, const inter_request *request) {
-    return inter_offers_find(&of->offers, request->tag) == request && inter_offers_take(&of->offers, request->tag);
+static bool is_offered(const inter_neighbour *of, const inter_request *request) {
+    return inter_offers_find(&of->offers, request->tag) == request;
+}
+
+/* False: it is being copied, or has been. */
+static bool withdraw(inter_neighbour *of, const inter_request *request) {
+    if (is_pulled(of, request->tag))
+        return false;
+    inter_pull_withdraw(&of->to->pulls, request->tag);
+    return !is_pulled(of, request->tag) && inter_offers_take(&of->offers, request->tag);
 }
 
 static bool remove_posted(inter_neighbour *from, const inter_request *request) {
@@ -393,14 +423,16 @@ static bool remove_posted(inter_neighbour *from, const inter_request *request) {
 static void lines_cancel(inter_transport *base, inter_request *request) {
     inter_lines *lines = (inter_lines *)base;
     inter_neighbour *of = &lines->neighbours[request->peer];
-    if (!of->to) {
-        lines->inner->cancel(lines->inner, request);
-    } else if (!is_being_copied(of, request)) {
-        if (remove_stored(&of->waiting, request) || remove_stored(&of->matched, request) ||
-            remove_offered(of, request) || remove_posted(of, request))
+    if (of->to && leave_pulling(of, request))
+        return;
+    if (of->to && is_offered(of, request)) {
+        if (withdraw(of, request))
             finish(request, WEFT_ERR_PROC_FAILED);
-        else if (request->native)
-            lines->inner->cancel(lines->inner, request);
+    } else if (of->to && (remove_stored(&of->waiting, request) || remove_stored(&of->matched, request) ||
+                          remove_posted(of, request))) {
+        finish(request, WEFT_ERR_PROC_FAILED);
+    } else if (request->native) {
+        lines->inner->cancel(lines->inner, request);
     }
 }
 

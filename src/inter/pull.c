@@ -37,9 +37,28 @@ int inter_pull_begin(inter_pulls *pulls, unsigned mine, const inter_offer *offer
     atomic_store_explicit(&pull->claimed, 0, memory_order_relaxed);
     atomic_store_explicit(&pull->done, 0, memory_order_relaxed);
     atomic_store_explicit(&pull->error, WEFT_SUCCESS, memory_order_relaxed);
-    /* Release: pairs with the sender's look at `active`, publishes the pull. */
-    atomic_fetch_or_explicit(&pulls->active, 1u << free, memory_order_release);
+    /* Pairs with the sender's looks at `active`, publishes the pull; in one order with inter_pull_withdraw. */
+    atomic_fetch_or_explicit(&pulls->active, 1u << free, memory_order_seq_cst);
     return free;
+}
+
+void inter_pull_withdraw(inter_pulls *pulls, uint64_t name) {
+    uint32_t count = atomic_load_explicit(&pulls->withdrawn, memory_order_relaxed);
+    _Atomic uint64_t *place = &pulls->withdrawn_names[count % INTER_WITHDRAWN];
+    uint64_t forgotten = count < INTER_WITHDRAWN ? 0 : atomic_load_explicit(place, memory_order_relaxed) + 1;
+    if (forgotten > atomic_load_explicit(&pulls->withdrawn_below, memory_order_relaxed))
+        atomic_store_explicit(&pulls->withdrawn_below, forgotten, memory_order_relaxed);
+    /* Release: who reads this name instead of the one that is forgotten sees that it is. */
+    atomic_store_explicit(place, name, memory_order_release);
+    atomic_store_explicit(&pulls->withdrawn, count + 1, memory_order_seq_cst);
+}
+
+bool inter_pull_is_withdrawn(const inter_pulls *pulls, uint64_t name) {
+    uint32_t count = atomic_load_explicit(&pulls->withdrawn, memory_order_seq_cst);
+    for (uint32_t i = 0; i < count && i < INTER_WITHDRAWN; i++)
+        if (atomic_load_explicit(&pulls->withdrawn_names[i], memory_order_acquire) == name)
+            return true;
+    return count && name < atomic_load_explicit(&pulls->withdrawn_below, memory_order_relaxed);
 }
 
 static int error_of(int number) {

@@ -8,6 +8,10 @@
  * that all are done.
  *
  *     receiver: fields, then its bit in `active` ──▶ both: claim a chunk, copy, done + 1 ──▶ all done: the sender clears the bit
+ *
+ * An offer can be taken back as long as no pull of it is seen: first its name is left for the receiver, then `active` is looked at
+ * again. The receiver looks for the name when its pull is done. Both are sequentially consistent on either side, so one of them sees
+ * the other: nobody uses what was copied from memory that its owner has back.
  */
 #ifndef INTER_PULL_H
 #define INTER_PULL_H
@@ -17,7 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define INTER_PULLS 8 /* under way at once from one process to another; more wait */
+#define INTER_PULLS     8   /* under way at once from one process to another; more wait */
+#define INTER_WITHDRAWN 128 /* offers that were taken back, of which the names are kept */
 
 /** What a sender has. */
 typedef struct inter_offer {
@@ -39,8 +44,11 @@ typedef struct inter_pull {
 
 typedef struct inter_pulls {
     _Alignas(128) _Atomic uint32_t
-        active; /* a bit for each pull: set by the receiver, cleared by the sender when all is done */
+        active;                 /* a bit for each pull: set by the receiver, cleared by the sender when all is done */
+    _Atomic uint32_t withdrawn; /* so many offers were taken back */
     inter_pull pulls[INTER_PULLS];
+    _Atomic uint64_t withdrawn_names[INTER_WITHDRAWN]; /* of the last of them … */
+    _Atomic uint64_t withdrawn_below;                  /* … and no name below this one is good any more */
 } inter_pulls;
 
 /**
@@ -57,6 +65,12 @@ bool inter_pull_copy(inter_pull *pull, bool receiver, int peer);
 static inline bool inter_pull_done(const inter_pull *pull) {
     return atomic_load_explicit(&pull->done, memory_order_acquire) == pull->chunks;
 }
+
+/** The sender takes an offer back, unless a pull of it can be seen afterwards. */
+void inter_pull_withdraw(inter_pulls *pulls, uint64_t name);
+
+/** Was the offer of that name taken back? For the receiver, when its pull is done. */
+bool inter_pull_is_withdrawn(const inter_pulls *pulls, uint64_t name);
 
 /** Reads `bytes` bytes at `from` in the memory of a process. Returns a weft error code. */
 int inter_pull_read(int process, uint64_t from, void *to, size_t bytes);

@@ -2,8 +2,10 @@
 // Lines: messages between processes of a host. The processes are played by this one, which maps its own segments again and
 // reads and writes its own memory as that of another process.
 #include "effort.h"
+#include "intra/threads.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <deque>
 #include <gtest/gtest.h>
@@ -360,6 +362,12 @@ TEST_F(Lines, OffersCanBeTakenBack) {
     transport[0]->cancel(transport[0], &offered.request);
     EXPECT_EQ(offered.completion.pending, 0u);
     EXPECT_EQ(offered.completion.error, WEFT_ERR_PROC_FAILED);
+    Receive late(transport[1], 0, tag_of_test, text.size());
+    for (int i = 0; i < 100; i++)
+        progress_all();
+    EXPECT_EQ(late.completion.pending, 1u) << "what was taken back does not arrive";
+    transport[1]->cancel(transport[1], &late.request);
+    EXPECT_EQ(late.completion.pending, 0u);
     // Once the copy has begun it is finished instead.
     Send sent;
     Receive got(transport[2], 0, tag_of_test, 3000000);
@@ -372,6 +380,33 @@ TEST_F(Lines, OffersCanBeTakenBack) {
     while (got.completion.pending || sent.completion.pending)
         progress_all();
     EXPECT_TRUE(got.text == longer);
+}
+
+// More than there are names kept, each with a receive that had seen the offer before, or sees it after.
+TEST_F(Lines, ManyOffersCanBeTakenBack) {
+    const size_t count = 300;
+    const std::string text = some_text(20000, 3);
+    for (size_t i = 0; i < count; i++) {
+        Send offered;
+        ASSERT_EQ(send(0, 1, tag_of_test + i, text, &offered.request), WEFT_SUCCESS);
+        transport[0]->cancel(transport[0], &offered.request);
+        ASSERT_EQ(offered.completion.pending, 0u);
+    }
+    // The pulls of those that were taken back end when the sender has something to offer again.
+    const std::string good = some_text(30000, 4);
+    std::vector<std::unique_ptr<Receive>> late(count);
+    Send sent;
+    for (size_t i = 0; i < count; i++)
+        late[i].reset(new Receive(transport[1], 0, tag_of_test + i, text.size()));
+    Receive got(transport[1], 0, tag_of_test + count, good.size());
+    ASSERT_EQ(send(0, 1, tag_of_test + count, good, &sent.request), WEFT_SUCCESS);
+    while (got.completion.pending || sent.completion.pending)
+        progress_all();
+    EXPECT_TRUE(got.text == good);
+    for (size_t i = 0; i < count; i++) {
+        EXPECT_EQ(late[i]->completion.pending, 1u) << i;
+        transport[1]->cancel(transport[1], &late[i]->request);
+    }
 }
 
 TEST_F(Lines, OtherHostsAreReachedThroughTheInnerTransport) {
@@ -464,6 +499,46 @@ TEST_F(Lines, TwoSidesExchangeMessagesOfAllLengths) {
     std::thread other(side, 1);
     side(0);
     other.join();
+}
+
+// An offer is taken back while the other side may be about to copy it: who has taken it back may use the memory for something else.
+TEST_F(Lines, WhatIsTakenBackIsNotUsed) {
+    const int rounds = int(effort::rounds(3000));
+    std::vector<std::atomic<bool>> over((size_t(rounds))), received((size_t(rounds)));
+    std::thread receiver([&] {
+        for (int i = 0; i < rounds; i++) {
+            Receive got(transport[1], 0, tag_of_test + uint64_t(i), 20000);
+            while (got.completion.pending && !over[size_t(i)])
+                if (!transport[1]->progress(transport[1]))
+                    std::this_thread::yield();
+            if (got.completion.pending)
+                transport[1]->cancel(transport[1], &got.request);
+            while (got.completion.pending)
+                transport[1]->progress(transport[1]);
+            if (!got.completion.error) {
+                EXPECT_EQ(got.text.find_first_not_of(char('a' + i % 20)), std::string::npos) << i;
+            }
+            received[size_t(i)] = true;
+        }
+    });
+    threads::Random random(7);
+    for (int i = 0; i < rounds; i++) {
+        std::string text(20000, char('a' + i % 20));
+        Send offered;
+        ASSERT_EQ(send(0, 1, tag_of_test + uint64_t(i), text, &offered.request), WEFT_SUCCESS);
+        for (uint64_t looks = random.below(8); looks > 0; looks--)
+            random.dawdle();
+        if (offered.request.native)
+            transport[0]->cancel(transport[0], &offered.request);
+        while (offered.completion.pending)
+            transport[0]->progress(transport[0]);
+        if (offered.completion.error)
+            text.assign(text.size(), 'X');
+        over[size_t(i)] = true;
+        while (!received[size_t(i)])
+            std::this_thread::yield();
+    }
+    receiver.join();
 }
 
 // Two threads stand for two processes and exchange numbers, with delays, both ahead of each other by turns.
