@@ -207,15 +207,17 @@ static inline void intra_end(const intra_meeting *meeting) {
     core_flag_publish(&meeting->team->completed[member->thread].flag, meeting->sequence, &meeting->team->waiting);
 }
 
-/** The thread, which is in no collective, comes to none any more: who waits for it, or will, does so in vain. */
+static inline bool intra_is_retired(const intra_team *team, int thread) {
+    return core_flag_reached(&team->completed[thread].flag, UINT64_MAX); /* acquire: pairs with intra_retire */
+}
+
+/** The thread, which is in no collective, comes to none any more: who waits for it, or will, does so in vain. It may be said again. */
 static inline void intra_retire(intra_team *team, int thread) {
+    if (intra_is_retired(team, thread)) /* already: others look at what it has written then */
+        return;
     team->completed[thread].last = team->members[thread].sequence;
     /* Release: pairs with intra_is_retired, intra_is_free and who looks for what it has completed. */
     core_flag_publish(&team->completed[thread].flag, UINT64_MAX, &team->waiting);
-}
-
-static inline bool intra_is_retired(const intra_team *team, int thread) {
-    return core_flag_reached(&team->completed[thread].flag, UINT64_MAX); /* acquire: pairs with intra_retire */
 }
 
 static inline const intra_offer *intra_offer_of(const intra_meeting *meeting, int thread) {
