@@ -239,8 +239,6 @@ void hier_channel_close(hier_channel *channel) {
         forget(channel, channel->peers[peer].early);
     forget(channel, channel->homeless);
     channel->homeless = NULL;
-    free(channel->peers);
-    channel->peers = NULL;
     if (channel->listens || channel->overhears)
         channel->transport->listen(channel->transport, NULL, NULL);
     channel->listens = channel->overhears = false;

@@ -146,7 +146,8 @@ void hier_channel_overhear(hier_channel *channel, bool on);
 /** Moves on what goes by a channel, when its transport has been; true when something happened. */
 bool hier_channel_progress(hier_channel *channel);
 
-/** Frees what was never delivered. The transport is still there. */
+/** Frees what was never delivered. The transport is still there; `peers` are freed when it no longer is, since UCX may have in hand what
+ * they are told. */
 void hier_channel_close(hier_channel *channel);
 
 /** Where a message goes; NULL: its communicator, or that thread of it, is not here. */

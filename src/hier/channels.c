@@ -16,6 +16,7 @@ static void close_one(hier_channel *channel) {
         hier_channel_close(channel);
         channel->transport->close(channel->transport);
     }
+    free(channel->peers);
     free(channel);
 }
 

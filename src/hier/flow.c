@@ -53,7 +53,10 @@ bool hier_flow_progress(hier_channel *channel) {
         hier_peer *peer = &channel->peers[number];
         if (!peer->wants_stop)
             continue;
-        if (!peer->told_stop) {
+        if (hier_carrier_has_lost(&channel->world->carrier, number / channel->each)) {
+            peer->wants_stop = false;
+            channel->stops--;
+        } else if (!peer->told_stop) {
             told |= tell(channel, number, true);
         } else if (relieved && tell(channel, number, false)) {
             peer->wants_stop = false;

@@ -196,6 +196,7 @@ void hier_world_destroy(hier_world *world) {
     inter_lines_free(world->lines);
     if (world->transport)
         world->transport->close(world->transport);
+    free(world->channel.peers);
     if (world->bootstrap)
         world->bootstrap->close(world->bootstrap);
     if (world->process_comm) {

@@ -329,9 +329,12 @@ int inter_execution_start(inter_execution *execution, inter_engine *engine, inte
     return code;
 }
 
+/* Again at each look: more may be known to be out of reach, and what a transport could not take back, it may now. */
 static void fail_all(inter_engine *engine) {
     for (inter_execution *execution = engine->active; execution; execution = execution->next_active)
-        if (!execution->cancelled)
+        if (execution->cancelled)
+            cancel_all(execution);
+        else
             note_error(execution, peer_error(engine));
 }
 

@@ -5,12 +5,15 @@
  * Endpoints to processes of the same host have no error handling mode, because UCX's shared-memory transports refuse
  * one and UCX would fall back to TCP; endpoints to other hosts use UCP_ERR_HANDLING_MODE_PEER.
  */
+#include <core/clock.h>
 #include <core/error.h>
 #include <inter/transport_ucx_private.h>
 #include <net/if.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define LOST_NS UINT64_C(1000000000)
 
 int inter_ucx_code(ucs_status_t status) {
     switch (status) {
@@ -161,13 +164,18 @@ static unsigned ucx_progress(inter_transport *base) {
     return ucp_worker_progress(inter_ucx_of(base)->worker);
 }
 
+/* Nothing comes from the peer any more. What others say may be before the last of what it has sent has come. */
+static bool is_silent(const inter_ucx *self, int peer) {
+    return self->base.failed[peer] && (!self->lost_ns[peer] || core_now_ns() - self->lost_ns[peer] > LOST_NS);
+}
+
 /* UCX takes back nothing but receives that nothing has come for. What has to do with a peer out of reach may stay for ever: its
  * memory is left to UCX, which uses the buffer no longer, and the request is over. */
 static void ucx_cancel(inter_transport *base, inter_request *request) {
     inter_ucx *self = inter_ucx_of(base);
     if (request->native)
         ucp_request_cancel(self->worker, request->native);
-    if (request->native && self->base.failed[request->peer])
+    if (request->native && is_silent(self, request->peer))
         inter_ucx_finish(request->native, request, WEFT_ERR_PROC_FAILED); /* there will be no callback */
 }
 
@@ -194,6 +202,7 @@ static void ucx_lose(inter_transport *base, int peer) {
         return;
     self->base.failed_peer = peer;
     self->base.failed[peer] = true;
+    self->lost_ns[peer] = core_now_ns();
     self->endpoints[peer] = NULL;
     if (!endpoint)
         return;
@@ -245,6 +254,7 @@ static void ucx_close(inter_transport *base) {
     inter_ucx_am_free(self);
     free(self->endpoints);
     free(self->base.failed);
+    free(self->lost_ns);
     free(self);
 }
 
@@ -344,12 +354,14 @@ static inter_ucx *make(inter_bootstrap *bootstrap, int rank, int size) {
         self->bootstrap = bootstrap;
         self->endpoints = calloc((size_t)size, sizeof(ucp_ep_h));
         self->base.failed = calloc((size_t)size, sizeof(bool));
+        self->lost_ns = calloc((size_t)size, sizeof(*self->lost_ns));
     }
-    if (!self || !self->endpoints || !self->base.failed) {
+    if (!self || !self->endpoints || !self->base.failed || !self->lost_ns) {
         core_error(WEFT_ERR_NOMEM, "rank %d: no memory for connections to %d peers", rank, size);
         if (self) {
             free(self->endpoints);
             free(self->base.failed);
+            free(self->lost_ns);
         }
         free(self);
         return NULL;

@@ -209,6 +209,12 @@ static int ucx_am_fetch(inter_transport *base, const inter_arrival *arrival, voi
     inter_ucx *self = inter_ucx_of(base);
     request->peer = arrival->peer;
     request->bytes = bytes;
+    if (self->base.failed[arrival->peer]) { /* UCX 1.13 would complete it, and return it all the same */
+        ucp_am_data_release(self->worker, arrival->native);
+        return core_error(WEFT_ERR_PROC_FAILED,
+                          "rank %d: the message of rank %d was not fetched before it was out of reach", base->rank,
+                          arrival->peer);
+    }
     if (bytes < arrival->bytes)
         return fetch_by_detour(self, arrival, buffer, bytes, request);
     ucp_request_param_t params;

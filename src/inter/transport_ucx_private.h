@@ -28,6 +28,7 @@ typedef struct inter_ucx {
     ucp_context_h context;      /* of a channel: that of the transport which it belongs to */
     ucp_worker_h worker;
     ucp_ep_h *endpoints; /* by rank; NULL until first use */
+    uint64_t *lost_ns;   /* by rank: since when it is out of reach, as others say; 0: they do not */
     int event_fd;
     inter_ucx_am am;
 } inter_ucx;
