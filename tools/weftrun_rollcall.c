@@ -132,8 +132,18 @@ static void add_absent(weftrun_rollcall *rollcall, const weftrun_processes *proc
     }
 }
 
+static bool is_complete(const weftrun_rollcall *rollcall) {
+    for (int process = 0; process < rollcall->processes; process++)
+        if (rollcall->connections[process] >= 0 && rollcall->awaited[process])
+            return false;
+    return true;
+}
+
 static void finish(weftrun_rollcall *rollcall, const weftrun_processes *processes) {
     rollcall->asking = false;
+    /* What was told of is over meanwhile. */
+    if (!rollcall->asked_by_user && is_complete(rollcall) && core_roll_longest(&rollcall->answer) < rollcall->hang_s)
+        return;
     /* One report of a hang: not again while the waits that were too long then still stand. */
     if (!rollcall->asked_by_user && core_roll_stands(&rollcall->last, rollcall->last_s, &rollcall->answer))
         return;
@@ -146,13 +156,6 @@ static void finish(weftrun_rollcall *rollcall, const weftrun_processes *processe
     rollcall->last = rollcall->answer;
     rollcall->last_s = rollcall->hang_s;
     rollcall->answer = (core_roll){0};
-}
-
-static bool is_complete(const weftrun_rollcall *rollcall) {
-    for (int process = 0; process < rollcall->processes; process++)
-        if (rollcall->connections[process] >= 0 && rollcall->awaited[process])
-            return false;
-    return true;
 }
 
 static void ask(weftrun_rollcall *rollcall, bool by_user) {

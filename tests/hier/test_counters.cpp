@@ -164,20 +164,25 @@ TEST(CountersOfMessages, AreCountedWhereTheyAreSent) {
 TEST(CountersOfWaiting, GrowWhenSomebodyIsLate) {
     threads::Watchdog watchdog(280);
     for (std::vector<int> nodes : {std::vector<int>{2}, std::vector<int>{1, 1}}) {
-        weft_counters sum = count(JobShape{nodes}, [](weft_comm *comm) {
-            int rank = weft_rank(comm);
-            char byte = 0;
-            if (rank)
-                usleep(50000);
-            EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS);
-            if (rank)
-                usleep(50000);
-            EXPECT_EQ(rank ? weft_send(&byte, 1, WEFT_BYTE, 0, 0, comm)
-                           : weft_recv(&byte, 1, WEFT_BYTE, 1, 0, comm, WEFT_STATUS_IGNORE),
-                      WEFT_SUCCESS);
-        });
-        EXPECT_GT(sum.rows[WEFT_COUNTED_BARRIER].waited_seconds, 0);
-        EXPECT_GT(sum.rows[WEFT_COUNTED_MESSAGES].waited_seconds, 0);
+        double in_barrier = 0, for_message = 0;
+        for (int again = 0; again < 5 && !for_message; again++) { // rank 0 may have had no core while it was to wait
+            weft_counters sum = count(JobShape{nodes}, [](weft_comm *comm) {
+                int rank = weft_rank(comm);
+                char byte = 0;
+                if (rank)
+                    usleep(50000);
+                EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS);
+                if (rank)
+                    usleep(50000);
+                EXPECT_EQ(rank ? weft_send(&byte, 1, WEFT_BYTE, 0, 0, comm)
+                               : weft_recv(&byte, 1, WEFT_BYTE, 1, 0, comm, WEFT_STATUS_IGNORE),
+                          WEFT_SUCCESS);
+            });
+            in_barrier = sum.rows[WEFT_COUNTED_BARRIER].waited_seconds;
+            for_message = sum.rows[WEFT_COUNTED_MESSAGES].waited_seconds;
+        }
+        EXPECT_GT(in_barrier, 0);
+        EXPECT_GT(for_message, 0);
     }
 }
 

@@ -36,7 +36,7 @@ std::string function_of(const one_call &call) {
 void meet(int threads, int odd_thread, const one_call &odd, const one_call &usual, bool exact) {
     snprintf(under_way, sizeof(under_way), "hangs: thread %d of %d calls %s, the others %s\n", odd_thread, threads,
              odd.name, usual.name);
-    alarm(20);
+    alarm(100);
     std::atomic<int> mismatches{0}, others{0};
     std::vector<std::vector<int>> memory((size_t)threads);
     bool same = strcmp(odd.name, usual.name) == 0;
@@ -121,7 +121,7 @@ TEST(MismatchOfRequests, EndsWhatComesAfterOneThatWentBefore) {
     for (bool blocking : {true, false})
         for (int late_ms : {0, 5}) {
             snprintf(under_way, sizeof(under_way), "hangs: requests, %d ms late\n", late_ms);
-            alarm(20);
+            alarm(100);
             misuse::in_team(2, [&](weft_comm *comm, int thread) {
                 std::vector<int> mine(many, 1), sum(many), other(4);
                 weft_request *requests[3] = {};

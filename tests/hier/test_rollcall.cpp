@@ -160,6 +160,7 @@ TEST(RollCallOf, ThreadsOfOneProcess) {
 TEST(RollCallOf, NonblockingCollectives) {
     Job job(options("2x2"), "skip_nonblocking");
     ASSERT_TRUE(job.reports("missing in")) << job->err();
+    linger();
     job.go_on();
     EXPECT_EQ(job->wait(), 0) << job->err();
     const std::string wait = "in weft_wait for weft_iallreduce #1 on communicator 1";
