@@ -73,9 +73,9 @@ struct inter_transport {
 
     /**
      * Start a message to or from `peer`. The buffer belongs to the transport until the request completes: pending goes
-     * up by one now unless the request is complete at once, and down when it is. A receive that brings another number
-     * of bytes than asked for completes with WEFT_ERR_TRUNCATE (more) or WEFT_ERR_MISMATCH (less). The return value is
-     * an error that kept the message from starting.
+     * up by one now unless the request is complete at once, and down when it is, perhaps before this returns. A receive
+     * that brings another number of bytes than asked for completes with WEFT_ERR_TRUNCATE (more) or WEFT_ERR_MISMATCH
+     * (less). The return value is an error that kept the message from starting.
      */
     int (*send)(inter_transport *self, int peer, uint64_t tag, const void *buffer, size_t bytes,
                 inter_request *request);

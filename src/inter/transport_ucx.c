@@ -135,29 +135,30 @@ static int ucx_send(inter_transport *base, int peer, uint64_t tag, const void *b
                              "send");
 }
 
+/* Always with a callback, which may come before the call is over: only that has the length of a message that was here already (before
+ * UCX 1.16). */
 static int ucx_recv(inter_transport *base, int peer, uint64_t tag, void *buffer, size_t bytes, inter_request *request) {
     inter_ucx *self = inter_ucx_of(base);
-    /* UCX before 1.16 leaves it as it is when the message was here already: then its length is not checked. */
-    ucp_tag_recv_info_t info = {.sender_tag = tag, .length = bytes};
     request->peer = peer;
     request->bytes = bytes;
-    ucp_request_param_t params;
-    params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_RECV_INFO;
+    ucp_request_param_t params; /* what the mask does not name is not read */
+    params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
     params.cb.recv = received;
     params.user_data = request;
-    params.recv_info.tag_info = &info;
+    request->native = request; /* until UCX has its own, or the callback came */
+    request->completion->pending++;
     ucs_status_ptr_t result = ucp_tag_recv_nbx(self->worker, buffer, bytes, tag, UINT64_MAX, &params);
-    if (!result) { /* it was here already */
+    if (UCS_PTR_IS_ERR(result)) {
         request->native = NULL;
-        int code = received_code(request, UCS_OK, info.length);
-        if (code && !request->completion->error)
-            request->completion->error = code;
-        return WEFT_SUCCESS;
+        request->completion->pending--;
+        if (UCS_PTR_STATUS(result) == UCS_ERR_MESSAGE_TRUNCATED)
+            return core_error(WEFT_ERR_TRUNCATE, "rank %d: a message of rank %d is longer than the %zu bytes expected",
+                              base->rank, peer, bytes);
+        return inter_ucx_error(UCS_PTR_STATUS(result), "receive", base->rank);
     }
-    if (UCS_PTR_IS_ERR(result) && UCS_PTR_STATUS(result) == UCS_ERR_MESSAGE_TRUNCATED)
-        return core_error(WEFT_ERR_TRUNCATE, "rank %d: a message of rank %d is longer than the %zu bytes expected",
-                          base->rank, peer, bytes);
-    return inter_ucx_started(self, result, request, "receive");
+    if (request->native)
+        request->native = result;
+    return WEFT_SUCCESS;
 }
 
 static unsigned ucx_progress(inter_transport *base) {

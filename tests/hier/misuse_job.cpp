@@ -3,6 +3,7 @@
 #include "misuse.h"
 
 #include <algorithm>
+#include <unistd.h>
 
 namespace {
 
@@ -93,27 +94,37 @@ TEST_F(MisuseJob, TeamFreedEarlyByOne) {
     EXPECT_OK(weft_team_free(&second));
 }
 
-// More is sent than is expected: an error where it arrives, and nothing behind the buffer is written.
-TEST_F(MisuseJob, MoreSentThanExpected) {
+// Other lengths are sent than expected: an error where they arrive, and nothing but them is written; whether the message comes before its
+// receive or after.
+TEST_F(MisuseJob, OtherLengthsThanExpected) {
     if (size_ == 1)
         GTEST_SKIP() << "what a process sends to itself is checked before";
-    for (size_t elements : {size_t(8), size_t(3000), size_t(100000)}) {
-        std::vector<size_t> sent((size_t)size_, 0), expected((size_t)size_, 0);
-        std::vector<ptrdiff_t> displs((size_t)size_, 0);
-        std::vector<int> from(elements, 1), to(elements, 2);
-        if (rank_ == 0)
-            sent[1] = elements;
-        if (rank_ == 1)
-            expected[0] = elements / 2;
-        int code = weft_alltoallv(from.data(), sent.data(), displs.data(), WEFT_INT, to.data(), expected.data(),
-                                  displs.data(), WEFT_INT, comm_);
-        EXPECT_EQ(std::string(weft_strerror(rank_ == 1 ? WEFT_ERR_TRUNCATE : WEFT_SUCCESS)), weft_strerror(code))
-            << "rank " << rank_ << ", " << elements << " elements: " << weft_last_error();
-        if (rank_ == 1)
-            misuse::expect_sentence({"rank 1"}, "weft_alltoallv");
-        EXPECT_EQ(std::count(to.begin() + (ptrdiff_t)elements / 2, to.end(), 2), (ptrdiff_t)(elements - elements / 2));
-        EXPECT_OK(weft_barrier(comm_));
-    }
+    for (size_t elements : {size_t(8), size_t(3000), size_t(100000)})
+        for (size_t room : {elements / 2, elements + 4})
+            for (bool late : {false, true}) {
+                std::vector<size_t> sent((size_t)size_, 0), expected((size_t)size_, 0);
+                std::vector<ptrdiff_t> displs((size_t)size_, 0);
+                std::vector<int> from(elements, 1), to(elements + 4, 2);
+                if (rank_ == 0)
+                    sent[1] = elements;
+                if (rank_ == 1)
+                    expected[0] = room;
+                for (int looks = 0, found; rank_ == 1 && late && looks < 20; looks++) {
+                    EXPECT_OK(weft_iprobe(WEFT_ANY_SOURCE, 99, comm_, &found, WEFT_STATUS_IGNORE));
+                    usleep(500);
+                }
+                int code = weft_alltoallv(from.data(), sent.data(), displs.data(), WEFT_INT, to.data(), expected.data(),
+                                          displs.data(), WEFT_INT, comm_);
+                int wrong = room < elements ? WEFT_ERR_TRUNCATE : WEFT_ERR_MISMATCH;
+                EXPECT_EQ(std::string(weft_strerror(rank_ == 1 ? wrong : WEFT_SUCCESS)), weft_strerror(code))
+                    << "rank " << rank_ << ", " << elements << " elements, " << room << " expected, " << late << ": "
+                    << weft_last_error();
+                if (rank_ == 1)
+                    misuse::expect_sentence({"rank 1"}, "weft_alltoallv");
+                size_t both = std::min(room, elements);
+                EXPECT_EQ(std::count(to.begin() + (ptrdiff_t)both, to.end(), 2), (ptrdiff_t)(to.size() - both));
+                EXPECT_OK(weft_barrier(comm_));
+            }
 }
 
 } // namespace
