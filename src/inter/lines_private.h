@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * What the files of lines share: a process's own side of its lanes. lines.c makes them, lines_packing.h puts messages into
- * lines and takes them out, lines_transport.c has the tagged messages and moves all on, lines_am.c has the active messages.
+ * lines and takes them out, lines_transport.c has the tagged messages and moves all on, lines_pulls.c has the long ones, lines_am.c the
+ * active messages.
  */
 #ifndef INTER_LINES_PRIVATE_H
 #define INTER_LINES_PRIVATE_H
@@ -145,9 +146,33 @@ int inter_lines_hold(inter_lines *lines, inter_neighbour *to, const inter_stored
 /** Takes what has arrived from a neighbour: to its receive, to the listener, or aside. The number of messages. */
 unsigned inter_lines_take(inter_lines *lines, inter_neighbour *from);
 
+/** The receive of a tagged message waits for it. */
+void inter_lines_await(inter_neighbour *from, inter_request *request);
+
+static inline void inter_lines_finish(inter_request *request, int error) {
+    request->native = NULL;
+    inter_completed(request->completion, error);
+}
+
+static inline int inter_lines_length_error(uint64_t came, uint64_t expected) {
+    return came > expected ? WEFT_ERR_TRUNCATE : came < expected ? WEFT_ERR_MISMATCH : WEFT_SUCCESS;
+}
+
 /** Sets a pull up for an offer that has its receive; false when all are in use. Without a request: of nothing. */
 bool inter_lines_begin_pull(const inter_lines *lines, inter_neighbour *from, const inter_offer *offer,
                             inter_request *request);
+
+/** A receive has met its offer: a pull, now or later. WEFT_ERR_NOMEM. */
+int inter_lines_match(const inter_lines *lines, inter_neighbour *from, const inter_offer *of, inter_request *request);
+
+/** Pulls that may begin now, and a chunk of one that is under way. The number of events. */
+unsigned inter_lines_receive_pulls(const inter_lines *lines, inter_neighbour *from);
+
+/** The sender's part in the pulls of what it has offered. The number of events. */
+unsigned inter_lines_send_pulls(inter_neighbour *to);
+
+/** Takes a message back that is offered, or being copied: then it completes when the copy is done. False: it is neither. */
+bool inter_lines_take_back(inter_neighbour *of, inter_request *request);
 
 /** Puts a message aside, with what it has in the line or in the ring; NULL without memory. */
 inter_stored *inter_lines_keep(const inter_stored *message);

@@ -45,45 +45,11 @@ static int lines_send(inter_transport *base, int peer, uint64_t tag, const void 
         lines, to, &(inter_stored){.request = request, .tag = tag, .buffer = buffer, .bytes = bytes, .kind = kind});
 }
 
-static int length_error(uint64_t came, uint64_t expected) {
-    return came > expected ? WEFT_ERR_TRUNCATE : came < expected ? WEFT_ERR_MISMATCH : WEFT_SUCCESS;
-}
-
 static int deliver(const inter_request *request, const void *payload, uint64_t bytes) {
     size_t copied = bytes < request->bytes ? bytes : request->bytes;
     if (copied)
         memcpy(request->buffer, payload, copied);
-    return length_error(bytes, request->bytes);
-}
-
-bool inter_lines_begin_pull(const inter_lines *lines, inter_neighbour *from, const inter_offer *of,
-                            inter_request *request) {
-    size_t bytes = !request ? 0 : of->bytes < request->bytes ? of->bytes : request->bytes;
-    /* The other side receives too, or may lose its core in the midst of a chunk. */
-    bool alone = !request || request->read_next || from->offers.count || inter_lines_wakes(lines);
-    void *buffer = request ? request->buffer : NULL;
-    int index = inter_pull_begin(&from->from->pulls, from->incoming, of, buffer, bytes, alone);
-    if (index < 0)
-        return false;
-    if (request) {
-        request->native = request;
-        from->pulling[index] = request;
-        from->incoming |= 1u << index;
-    }
-    return true;
-}
-
-/* A receive has met its offer: a pull, now or later. */
-static int match_offer(const inter_lines *lines, inter_neighbour *from, const inter_offer *of, inter_request *request) {
-    if (!from->matched.first && inter_lines_begin_pull(lines, from, of, request))
-        return WEFT_SUCCESS;
-    inter_stored *item = malloc(sizeof(*item));
-    if (!item)
-        return WEFT_ERR_NOMEM;
-    *item = (inter_stored){.request = request, .offer = *of};
-    inter_store_append(&from->matched, item);
-    request->native = item;
-    return WEFT_SUCCESS;
+    return inter_lines_length_error(bytes, request->bytes);
 }
 
 /* Is the message there already? Then the receive is served from the store; *code is its error. */
@@ -97,7 +63,7 @@ static bool serve_early(const inter_lines *lines, inter_neighbour *from, inter_r
         return false;
     if (!item->buffer) {
         request->completion->pending++;
-        *code = match_offer(lines, from, &item->offer, request);
+        *code = inter_lines_match(lines, from, &item->offer, request);
         if (*code)
             request->completion->pending--;
     } else {
@@ -110,7 +76,7 @@ static bool serve_early(const inter_lines *lines, inter_neighbour *from, inter_r
     return true;
 }
 
-static void append_posted(inter_neighbour *from, inter_request *request) {
+void inter_lines_await(inter_neighbour *from, inter_request *request) {
     request->next = NULL;
     if (!from->posted)
         from->posted_end = &from->posted;
@@ -134,7 +100,7 @@ static int lines_recv(inter_transport *base, int peer, uint64_t tag, void *buffe
         inter_lines_make_busy(lines, from);
         return code ? no_memory(base->rank) : WEFT_SUCCESS;
     }
-    append_posted(from, request);
+    inter_lines_await(from, request);
     request->completion->pending++;
     inter_lines_make_busy(lines, from);
     return WEFT_SUCCESS;
@@ -177,22 +143,17 @@ static inter_request *take_posted(inter_neighbour *from, uint64_t tag) {
     return unlink_posted(from, link);
 }
 
-static void finish(inter_request *request, int error) {
-    request->native = NULL;
-    inter_completed(request->completion, error);
-}
-
 /* To its receive, or aside; false when it must stay in its line until there is memory. */
 static bool take_tagged(const inter_lines *lines, inter_neighbour *from, const inter_stored *message) {
     inter_request *request = take_posted(from, message->tag);
     if (!request)
         return keep_early(from, message);
     if (message->buffer) {
-        finish(request, deliver(request, message->buffer, message->bytes));
+        inter_lines_finish(request, deliver(request, message->buffer, message->bytes));
     } else {
-        int code = match_offer(lines, from, &message->offer, request);
+        int code = inter_lines_match(lines, from, &message->offer, request);
         if (code)
-            finish(request, code);
+            inter_lines_finish(request, code);
     }
     return true;
 }
@@ -250,63 +211,6 @@ unsigned inter_lines_take(inter_lines *lines, inter_neighbour *from) {
     return events;
 }
 
-/* Pulls that may begin now, and a chunk of each that is under way. */
-static unsigned receive_pulls(const inter_lines *lines, inter_neighbour *from) {
-    unsigned events = 0;
-    while (from->matched.first &&
-           inter_lines_begin_pull(lines, from, &from->matched.first->offer, from->matched.first->request)) {
-        events += !from->matched.first->request; /* the sender may go on */
-        free(inter_store_take(&from->matched, NULL));
-    }
-    /* One at a time: what came is used while it is in the cache. */
-    for (int i = 0; from->incoming >> i && !events; i++) {
-        inter_request *request = from->pulling[i];
-        inter_pull *pull = &from->from->pulls.pulls[i];
-        if (!(from->incoming >> i & 1))
-            continue;
-        events += inter_pull_copy(pull, true, from->process);
-        if (!inter_pull_done(pull))
-            continue;
-        int error = atomic_load_explicit(&pull->error, memory_order_relaxed);
-        bool unwanted = from->unwanted >> i & 1;
-        from->incoming &= ~(1u << i);
-        from->unwanted &= ~(1u << i);
-        if (!inter_pull_is_withdrawn(&from->from->pulls, pull->name))
-            finish(request, error ? error : length_error(pull->offered_bytes, request->bytes));
-        else if (unwanted)
-            finish(request, WEFT_ERR_PROC_FAILED);
-        else
-            append_posted(from, request); /* nothing has come; of a tagged message, others are not taken back */
-        events++;
-    }
-    return events;
-}
-
-/* The sender's part in the pulls of what it has offered. */
-static unsigned send_pulls(inter_neighbour *to) {
-    inter_pulls *pulls = &to->to->pulls;
-    /* Acquire: pairs with inter_pull_begin. */
-    uint32_t active = atomic_load_explicit(&pulls->active, memory_order_acquire);
-    unsigned events = 0;
-    for (int i = 0; active >> i; i++) {
-        inter_pull *pull = &pulls->pulls[i];
-        if (!(active >> i & 1))
-            continue;
-        if (!to->incoming) /* else the other side has its time for that */
-            events += inter_pull_copy(pull, false, to->process);
-        if (!inter_pull_done(pull))
-            continue;
-        inter_request *request = inter_offers_take(&to->offers, pull->name); /* NULL when it was taken back */
-        int error = atomic_load_explicit(&pull->error, memory_order_relaxed);
-        /* Release: pairs with the receiver's look in inter_pull_begin, which may use it for another. */
-        atomic_fetch_and_explicit(&pulls->active, ~(1u << i), memory_order_release);
-        if (request)
-            finish(request, error);
-        events++;
-    }
-    return events;
-}
-
 static unsigned send_waiting(inter_neighbour *to) {
     unsigned events = 0;
     while (to->waiting.first && inter_lines_write(to, to->waiting.first)) {
@@ -314,7 +218,7 @@ static unsigned send_waiting(inter_neighbour *to) {
         if (inter_line_is(item->kind, INTER_LINE_PULL))
             item->request->native = item->request;
         else
-            finish(item->request, WEFT_SUCCESS);
+            inter_lines_finish(item->request, WEFT_SUCCESS);
         free(item);
         events++;
     }
@@ -326,11 +230,11 @@ static unsigned look_after(inter_lines *lines, inter_neighbour *of) {
     if (of->posted && !lines->listener) /* else hear() has looked */
         events += inter_lines_take(lines, of);
     if (of->incoming || of->matched.first)
-        events += receive_pulls(lines, of);
+        events += inter_lines_receive_pulls(lines, of);
     if (of->waiting.first)
         events += send_waiting(of);
     if (of->offers.count)
-        events += send_pulls(of);
+        events += inter_lines_send_pulls(of);
     if (events)
         inter_lines_wake(lines, of);
     return events;
@@ -379,39 +283,6 @@ static bool remove_stored(inter_store *store, const inter_request *request) {
     return item;
 }
 
-/* A receive whose message is being copied. */
-static bool leave_pulling(inter_neighbour *of, const inter_request *request) {
-    for (int i = 0; i < INTER_PULLS; i++)
-        if (of->incoming >> i & 1 && of->pulling[i] == request) {
-            of->unwanted |= 1u << i;
-            return true;
-        }
-    return false;
-}
-
-/* Has the other side begun to copy an offer? */
-static bool is_pulled(const inter_neighbour *of, uint64_t name) {
-    const inter_pulls *pulls = &of->to->pulls;
-    /* In one order with inter_pull_begin, as inter_pull_withdraw is. */
-    uint32_t active = atomic_load_explicit(&pulls->active, memory_order_seq_cst);
-    for (int i = 0; i < INTER_PULLS; i++)
-        if (active >> i & 1 && pulls->pulls[i].name == name)
-            return true;
-    return false;
-}
-
-static bool is_offered(const inter_neighbour *of, const inter_request *request) {
-    return inter_offers_find(&of->offers, request->tag) == request;
-}
-
-/* False: it is being copied, or has been. */
-static bool withdraw(inter_neighbour *of, const inter_request *request) {
-    if (is_pulled(of, request->tag))
-        return false;
-    inter_pull_withdraw(&of->to->pulls, request->tag);
-    return !is_pulled(of, request->tag) && inter_offers_take(&of->offers, request->tag);
-}
-
 static bool remove_posted(inter_neighbour *from, const inter_request *request) {
     inter_request **link = &from->posted;
     while (*link && *link != request)
@@ -419,18 +290,14 @@ static bool remove_posted(inter_neighbour *from, const inter_request *request) {
     return unlink_posted(from, link);
 }
 
-/* What is being copied is not taken back: it completes when the copy is done. */
 static void lines_cancel(inter_transport *base, inter_request *request) {
     inter_lines *lines = (inter_lines *)base;
     inter_neighbour *of = &lines->neighbours[request->peer];
-    if (of->to && leave_pulling(of, request))
+    if (of->to && inter_lines_take_back(of, request))
         return;
-    if (of->to && is_offered(of, request)) {
-        if (withdraw(of, request))
-            finish(request, WEFT_ERR_PROC_FAILED);
-    } else if (of->to && (remove_stored(&of->waiting, request) || remove_stored(&of->matched, request) ||
-                          remove_posted(of, request))) {
-        finish(request, WEFT_ERR_PROC_FAILED);
+    if (of->to &&
+        (remove_stored(&of->waiting, request) || remove_stored(&of->matched, request) || remove_posted(of, request))) {
+        inter_lines_finish(request, WEFT_ERR_PROC_FAILED);
     } else if (request->native) {
         lines->inner->cancel(lines->inner, request);
     }
