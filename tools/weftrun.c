@@ -31,6 +31,7 @@ static void fill_signals(sigset_t *handled, sigset_t *blocked) {
             sigaddset(handled, numbers[i]);
     *blocked = *handled;
     sigaddset(blocked, SIGPIPE);
+    sigaddset(blocked, SIGIO); /* another weftrun opens what this one has a lease on (weftrun_session.c) */
     sigaddset(blocked, SIGTTOU);
 }
 

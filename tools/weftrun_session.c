@@ -127,7 +127,17 @@ static void remove_sysv(const pid_t *pids, int count, time_t start) {
     fclose(table);
 }
 
-/* UCX's names do not tell the owner. A write lease is granted only when nobody else has the file open or mapped. */
+/* Granted only when nobody else has the file open or mapped. Another weftrun may just look at it. */
+static bool is_unused(int fd) {
+    for (int tries = 0; tries < 3; tries++, usleep(1000))
+        if (fcntl(fd, F_SETLEASE, F_WRLCK) == 0)
+            return true;
+        else if (errno != EAGAIN)
+            return false;
+    return false;
+}
+
+/* UCX's names do not tell the owner; a write lease tells whether there is one. */
 static void remove_posix(time_t start) {
     static const char prefix[] = "ucx_shm_posix_";
     DIR *directory = opendir("/dev/shm");
@@ -141,7 +151,7 @@ static void remove_posix(time_t start) {
         if (fd < 0)
             continue;
         if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid() && info.st_mtime >= start &&
-            fcntl(fd, F_SETLEASE, F_WRLCK) == 0)
+            is_unused(fd))
             unlinkat(dirfd(directory), entry->d_name, 0);
         close(fd);
     }

@@ -111,7 +111,7 @@ void healthy(weft_comm *world, weft_comm *) {
 }
 
 void busy(weft_comm *world, weft_comm *) {
-    work(world, 2.5);
+    work(world, 5);
 }
 
 struct Mode {

@@ -41,14 +41,25 @@ bool is_shown(const std::string &name) {
     return access(sign(name).c_str(), F_OK) == 0;
 }
 
+void await_shown(const std::string &name) {
+    for (int waits = 0; waits < 60000 && !is_shown(name); waits++)
+        sleep_ms(1);
+}
+
+void await_death(int else_ms) {
+    if (getenv("TESTS_SIZE")) // namespaces.sh says when
+        await_shown("dead");
+    else
+        sleep_ms(else_ms);
+}
+
 static std::string initialized(int rank) {
     return "initialized." + std::to_string(rank);
 }
 
 void die(int after_ms) {
     for (int rank = 0; rank < weft_size(weft_process_comm()); rank++)
-        for (int waits = 0; waits < 10000 && !is_shown(initialized(rank)); waits++)
-            sleep_ms(1);
+        await_shown(initialized(rank));
     sleep_ms(after_ms);
     raise(SIGKILL);
     abort();

@@ -29,6 +29,10 @@ void sleep_ms(int ms);
 // Something that one process shows to others.
 void show(const std::string &name);
 bool is_shown(const std::string &name);
+void await_shown(const std::string &name);
+
+// Until the victim is dead; for so long where nobody tells, since the launcher ends all the others then.
+void await_death(int else_ms);
 
 // A message each way between all, so that connections are there.
 void greet(weft_comm *comm);

@@ -144,8 +144,12 @@ void in_threads(bool leader_waits) {
         ASSERT_EQ(WEFT_SUCCESS, weft_team_enter(team, thread, &comm)) << weft_last_error();
         int value = thread, beside = weft_rank(comm) + 1 - 2 * thread;
         EXPECT_EQ(WEFT_SUCCESS, weft_barrier(comm)) << weft_last_error();
-        if (is_victim())
+        show("through." + std::to_string(weft_rank(comm)));
+        if (is_victim()) {
+            for (int rank = 0; rank < weft_size(comm); rank++)
+                await_shown("through." + std::to_string(rank));
             die();
+        }
         if (thread > 0 || leader_waits) {
             EXPECT_DEAD(weft_recv(&value, 1, WEFT_INT, victim * threads + thread, 7, comm, nullptr));
         }

@@ -60,7 +60,7 @@ TEST(DeadPeer, InAFetchAsSender) {
     show("begun");
     while (!is_shown("dying")) // lest the rest comes before
         sleep_ms(1);
-    sleep_ms(100);
+    await_death(100);
     EXPECT_DEAD(weft_wait(&request, &status));
     EXPECT_EQ(status.error, WEFT_ERR_PROC_FAILED);
 }
@@ -77,8 +77,7 @@ TEST(DeadPeer, InAFetchAsReceiver) {
         while (!*static_cast<volatile unsigned char *>(bytes.data()))
             EXPECT_EQ(WEFT_SUCCESS, weft_test(&request, &done, nullptr));
         show("dying");
-        while (!is_shown("seen")) // who is in weft_test still may find it dead
-            sleep_ms(1);
+        await_shown("seen"); // who is in weft_test still may find it dead
         die(0);
     }
     if (rank > 0)
@@ -87,7 +86,7 @@ TEST(DeadPeer, InAFetchAsReceiver) {
     while (!is_shown("dying")) // lest the rest goes before
         EXPECT_EQ(WEFT_SUCCESS, weft_test(&request, &done, nullptr));
     show("seen");
-    sleep_ms(100);
+    await_death(100);
     EXPECT_DEAD(weft_wait(&request, nullptr));
 }
 
@@ -109,7 +108,7 @@ TEST(DeadPeer, FetchFromTheDead) {
         return;
     EXPECT_EQ(WEFT_SUCCESS, weft_probe(victim, 7, comm, nullptr)) << weft_last_error();
     show("offered");
-    sleep_ms(300);
+    await_death(5000);
     EXPECT_DEAD(weft_recv(bytes.data(), bytes.size(), WEFT_BYTE, victim, 7, comm, nullptr));
 }
 
@@ -172,8 +171,7 @@ TEST(DeadPeer, OnAHostThatIsGone) {
         }
     if (is_victim())
         die();
-    while (!is_shown("cut"))
-        sleep_ms(1);
+    await_shown("cut");
     if (rank == 2) {
         EXPECT_DEAD(weft_ssend(&value, 1, WEFT_INT, victim, 7, comm));
     } else {

@@ -5,7 +5,7 @@
 # privileges where user namespaces are allowed; ends with 77, and says why, where namespaces are not permitted. All namespaces are
 # nameless and belong to processes that the kernel kills when their parent is gone, so none outlives this script, however it ends.
 # NAMESPACES_VICTIM: the number of a host whose process kills itself in every program; the others succeed all the same.
-# NAMESPACES_CUT=1: after it has died the victim's cable is cut, which the file "cut" shows.
+# NAMESPACES_CUT=1: when it has died, which the file "dead" in TESTS_DIRECTORY shows, its cable is cut, which "cut" shows.
 # NAMESPACES_LEAST_BYTES: that every host must have sent, and received, for each program (without: 1000000).
 set -uo pipefail
 export LC_ALL=C
@@ -55,6 +55,7 @@ host() {
         cat /proc/net/dev >"$directory/after.$run.$number"
         if [ "$number" = "$victim" ]; then
             status=$((status == killed ? 0 : 1))
+            touch "$directory/$run/dead"
             [ -z "${NAMESPACES_CUT:-}" ] || { ip link set eth0 down && touch "$directory/$run/cut"; }
         fi
         [ $status -eq 0 ] || exit $status
