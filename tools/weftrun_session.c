@@ -129,12 +129,12 @@ static void remove_sysv(const pid_t *pids, int count, time_t start) {
 
 /* Granted only when nobody else has the file open or mapped. Another weftrun may just look at it. */
 static bool is_unused(int fd) {
-    for (int tries = 0; tries < 3; tries++, usleep(1000))
-        if (fcntl(fd, F_SETLEASE, F_WRLCK) == 0)
-            return true;
-        else if (errno != EAGAIN)
+    for (int tries = 1; fcntl(fd, F_SETLEASE, F_WRLCK) != 0; tries++) {
+        if (errno != EAGAIN || tries == 3)
             return false;
-    return false;
+        usleep(1000);
+    }
+    return true;
 }
 
 /* UCX's names do not tell the owner; a write lease tells whether there is one. */

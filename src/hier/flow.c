@@ -53,12 +53,10 @@ bool hier_flow_progress(hier_channel *channel) {
         hier_peer *peer = &channel->peers[number];
         if (!peer->wants_stop)
             continue;
-        if (hier_carrier_has_lost(&channel->world->carrier, number / channel->each)) {
-            peer->wants_stop = false;
-            channel->stops--;
-        } else if (!peer->told_stop) {
+        bool lost = hier_carrier_has_lost(&channel->world->carrier, number / channel->each);
+        if (!lost && !peer->told_stop) {
             told |= tell(channel, number, true);
-        } else if (relieved && tell(channel, number, false)) {
+        } else if (lost || (relieved && tell(channel, number, false))) {
             peer->wants_stop = false;
             channel->stops--;
             told = true;

@@ -195,24 +195,6 @@ static void ucx_discard(inter_transport *base, uint64_t tag, uint64_t mask) {
         ucp_tag_msg_recv_nbx(self->worker, NULL, 0, message, &params);
 }
 
-/* UCX would find out by itself, but when nothing answers at the other end not for minutes. */
-static void ucx_lose(inter_transport *base, int peer) {
-    inter_ucx *self = inter_ucx_of(base);
-    ucp_ep_h endpoint = self->endpoints[peer];
-    if (self->base.failed[peer] || is_here(self, peer))
-        return;
-    self->base.failed_peer = peer;
-    self->base.failed[peer] = true;
-    self->lost_ns[peer] = core_now_ns();
-    self->endpoints[peer] = NULL;
-    if (!endpoint)
-        return;
-    ucp_request_param_t params = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS, .flags = UCP_EP_CLOSE_FLAG_FORCE};
-    ucs_status_ptr_t request = ucp_ep_close_nbx(endpoint, &params);
-    if (UCS_PTR_IS_PTR(request))
-        ucp_request_free(request);
-}
-
 static bool ucx_connected(const inter_transport *base, int peer) {
     return ((const inter_ucx *)base)->endpoints[peer];
 }
@@ -221,6 +203,28 @@ static bool ucx_arm(inter_transport *base, inter_bed *bed) {
     inter_ucx *self = inter_ucx_of(base);
     *bed = (inter_bed){.descriptor = self->event_fd};
     return ucp_worker_arm(self->worker) == UCS_OK;
+}
+
+/* Forced: what is under way ends, and nothing more goes out. What is returned is waited for, or freed. */
+static ucs_status_ptr_t close_endpoint(inter_ucx *self, int peer, bool forced) {
+    ucp_request_param_t params = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
+                                  .flags = forced ? UCP_EP_CLOSE_FLAG_FORCE : 0};
+    ucp_ep_h endpoint = self->endpoints[peer];
+    self->endpoints[peer] = NULL;
+    return ucp_ep_close_nbx(endpoint, &params);
+}
+
+/* UCX would find out by itself, but when nothing answers at the other end not for minutes. */
+static void ucx_lose(inter_transport *base, int peer) {
+    inter_ucx *self = inter_ucx_of(base);
+    if (base->failed[peer] || is_here(self, peer))
+        return;
+    base->failed_peer = peer;
+    base->failed[peer] = true;
+    self->lost_ns[peer] = core_now_ns();
+    ucs_status_ptr_t request = self->endpoints[peer] ? close_endpoint(self, peer, true) : NULL;
+    if (UCS_PTR_IS_PTR(request))
+        ucp_request_free(request);
 }
 
 static void wait_for(inter_ucx *self, ucs_status_ptr_t request) {
@@ -235,14 +239,16 @@ static void wait_for(inter_ucx *self, ucs_status_ptr_t request) {
 static void ucx_disconnect(inter_transport *base, bool forced) {
     inter_ucx *self = inter_ucx_of(base);
     inter_ucx_am_forget(self);
-    for (int peer = 0; self->endpoints && peer < base->size; peer++) {
-        if (!self->endpoints[peer])
-            continue;
-        ucp_request_param_t params = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
-                                      .flags = forced || base->failed_peer >= 0 ? UCP_EP_CLOSE_FLAG_FORCE : 0};
-        wait_for(self, ucp_ep_close_nbx(self->endpoints[peer], &params));
-        self->endpoints[peer] = NULL;
-    }
+    for (int peer = 0; self->endpoints && peer < base->size; peer++)
+        if (self->endpoints[peer])
+            wait_for(self, close_endpoint(self, peer, forced || base->failed_peer >= 0));
+}
+
+static void free_self(inter_ucx *self) {
+    free(self->endpoints);
+    free(self->base.failed);
+    free(self->lost_ns);
+    free(self);
 }
 
 static void ucx_close(inter_transport *base) {
@@ -253,10 +259,7 @@ static void ucx_close(inter_transport *base) {
     if (self->context && !self->directory)
         ucp_cleanup(self->context);
     inter_ucx_am_free(self);
-    free(self->endpoints);
-    free(self->base.failed);
-    free(self->lost_ns);
-    free(self);
+    free_self(self);
 }
 
 static bool is_tcp(const char *transport) {
@@ -359,12 +362,8 @@ static inter_ucx *make(inter_bootstrap *bootstrap, int rank, int size) {
     }
     if (!self || !self->endpoints || !self->base.failed || !self->lost_ns) {
         core_error(WEFT_ERR_NOMEM, "rank %d: no memory for connections to %d peers", rank, size);
-        if (self) {
-            free(self->endpoints);
-            free(self->base.failed);
-            free(self->lost_ns);
-        }
-        free(self);
+        if (self)
+            free_self(self);
         return NULL;
     }
     self->base = (inter_transport){.name = "ucx",

@@ -181,11 +181,19 @@ static void fetched_by_detour(void *native, ucs_status_t status, size_t bytes, v
     inter_ucx_finish(native, request, end_detour(of, status));
 }
 
+static void ucx_am_drop(inter_transport *base, const inter_arrival *arrival) {
+    inter_ucx *self = inter_ucx_of(base);
+    if (arrival->native == self->am.arriving)
+        self->am.dropped = true; /* UCX still has it in hand */
+    else
+        ucp_am_data_release(self->worker, arrival->native);
+}
+
 static int fetch_by_detour(inter_ucx *self, const inter_arrival *arrival, void *buffer, size_t bytes,
                            inter_request *request) {
     detour *of = malloc(sizeof(*of) + arrival->bytes);
     if (!of) {
-        ucp_am_data_release(self->worker, arrival->native); /* its sender does not wait */
+        ucx_am_drop(&self->base, arrival); /* its sender does not wait */
         return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a message of %zu bytes for a buffer of %zu",
                           self->base.rank, arrival->bytes, bytes);
     }
@@ -210,7 +218,7 @@ static int ucx_am_fetch(inter_transport *base, const inter_arrival *arrival, voi
     request->peer = arrival->peer;
     request->bytes = bytes;
     if (self->base.failed[arrival->peer]) { /* UCX 1.13 would complete it, and return it all the same */
-        ucp_am_data_release(self->worker, arrival->native);
+        ucx_am_drop(base, arrival);
         return core_error(WEFT_ERR_PROC_FAILED,
                           "rank %d: the message of rank %d was not fetched before it was out of reach", base->rank,
                           arrival->peer);
@@ -223,14 +231,6 @@ static int ucx_am_fetch(inter_transport *base, const inter_arrival *arrival, voi
     params.user_data = request;
     return inter_ucx_started(self, ucp_am_recv_data_nbx(self->worker, arrival->native, buffer, arrival->bytes, &params),
                              request, "fetch a message");
-}
-
-static void ucx_am_drop(inter_transport *base, const inter_arrival *arrival) {
-    inter_ucx *self = inter_ucx_of(base);
-    if (arrival->native == self->am.arriving)
-        self->am.dropped = true; /* UCX still has it in hand */
-    else
-        ucp_am_data_release(self->worker, arrival->native);
 }
 
 static early *take_early(inter_ucx *self) {

@@ -58,8 +58,7 @@ TEST(DeadPeer, InAFetchAsSender) {
     while (!*static_cast<volatile unsigned char *>(bytes.data()))
         EXPECT_EQ(WEFT_SUCCESS, weft_test(&request, &done, nullptr)) << weft_last_error();
     show("begun");
-    while (!is_shown("dying")) // lest the rest comes before
-        sleep_ms(1);
+    await_shown("dying"); // lest the rest comes before
     await_death(100);
     EXPECT_DEAD(weft_wait(&request, &status));
     EXPECT_EQ(status.error, WEFT_ERR_PROC_FAILED);
@@ -147,15 +146,14 @@ TEST(DeadPeer, BehindWhoHasGivenUp) {
     std::vector<unsigned char> bytes(100);
     if (is_victim())
         die();
-    int code = weft_bcast(bytes.data(), bytes.size(), WEFT_BYTE, 0, comm), waits = 0;
+    int code = weft_bcast(bytes.data(), bytes.size(), WEFT_BYTE, 0, comm);
     if (weft_rank(comm) == 0)
         return; // it has sent
     EXPECT_DEAD(code);
     if (weft_rank(comm) == weft_size(comm) - 1)
         show("told");
-    while (!is_shown("told") && waits++ < 6000)
-        sleep_ms(10);
-    EXPECT_LT(waits, 6000);
+    await_shown("told");
+    EXPECT_TRUE(is_shown("told"));
 }
 
 // The victim's host has gone, too: who connects to it gets no answer, and is told by who knew the victim.
