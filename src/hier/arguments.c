@@ -170,52 +170,95 @@ static int check_displ(const weft_comm *comm, const char *call, ptrdiff_t displ,
                       comm->rank, call, side, rank, displ, extent);
 }
 
-/* One side's counts and displacements, of one type or (types) of one each; *own_bytes: those of the rank's own block. */
-static int check_counts(const weft_comm *comm, hier_arguments *a, bool send, size_t *total_bytes, size_t *own_bytes) {
-    const char *call = a->call, *side = send ? "send" : "recv";
-    const size_t *counts = send ? a->send_counts : a->recv_counts;
-    const ptrdiff_t *displs = send ? a->send_displs : a->recv_displs;
-    const weft_datatype *const *types = send ? a->send_types : a->recv_types;
-    bool many = a->collective == INTER_ALLTOALLW, absolute = false;
-    if (!counts || !displs || (many && !types))
-        return core_error(WEFT_ERR_ARG, "rank %d: %s: %s_%s is NULL, expected %d entries", comm->rank, call, side,
-                          !counts   ? "counts"
-                          : !displs ? "displs"
-                                    : "types",
-                          comm->size);
-    *total_bytes = 0;
+/* The blocks of one side. */
+typedef struct side {
+    bool sends;
+    const size_t *counts;
+    const ptrdiff_t *displs;
+    const weft_datatype *type;         /* of all blocks … */
+    const weft_datatype *const *types; /* … or of each */
+    size_t bytes;                      /* of all of them … */
+    bool absolute;                     /* … some of which are addresses */
+} side;
+
+#define SMALL_BITS 31 /* … of counts, times 2^20 processes, times the bytes of an element: less than 2^63 */
+#define SMALL_TYPE (1 << 12)
+
+/* Most counts are so small that it takes no look at each to know that nothing overflows. */
+static inline bool check_small(const weft_comm *comm, side *of) {
+    size_t counts = 0, displs = 0, sum = 0;
+    for (int rank = 0; rank < comm->size; rank++) {
+        counts |= of->counts[rank];
+        displs |= (size_t)(of->displs[rank] < 0 ? ~of->displs[rank] : of->displs[rank]);
+        sum += of->counts[rank];
+    }
+    if ((counts | displs) >> SMALL_BITS || of->type->size_bytes >= SMALL_TYPE || !of->type->contiguous)
+        return false;
+    of->bytes = sum * of->type->size_bytes;
+    return true;
+}
+
+static int check_each(const weft_comm *comm, hier_arguments *a, side *of) {
+    const char *name = of->sends ? "send" : "recv";
     for (int rank = 0; rank < comm->size; rank++) {
         size_t bytes;
-        const weft_datatype *type = many ? types[rank] : send ? a->send_type : a->recv_type;
-        int code = check_type(comm, a, type, send ? "send_type" : "recv_type");
+        const weft_datatype *type = of->types ? of->types[rank] : of->type;
+        int code = check_type(comm, a, type, of->sends ? "send_type" : "recv_type");
         if (!code)
-            code = hier_check_bytes(comm, call, counts[rank], type, 1, &bytes);
+            code = hier_check_bytes(comm, a->call, of->counts[rank], type, 1, &bytes);
         if (!code && bytes)
-            code = check_displ(comm, call, displs[rank], many ? 1 : type->extent, side, rank);
+            code = check_displ(comm, a->call, of->displs[rank], of->types ? 1 : type->extent, name, rank);
         if (code)
             return code;
-        if (__builtin_add_overflow(*total_bytes, bytes, total_bytes) || *total_bytes > PTRDIFF_MAX)
+        if (__builtin_add_overflow(of->bytes, bytes, &of->bytes) || of->bytes > PTRDIFF_MAX)
             return core_error(WEFT_ERR_ARG, "rank %d: %s: the blocks of the %s_counts are more than memory can hold",
-                              comm->rank, call, side);
-        absolute |= core_datatype_has_addresses(type);
-        if (a->collective == INTER_ALLGATHERV)
-            a->counted = hier_chain(a->counted, bytes);
-        if (rank == comm->rank)
-            *own_bytes = bytes;
+                              comm->rank, a->call, name);
+        of->absolute |= core_datatype_has_addresses(type);
     }
-    return hier_check_buffer(comm, call, send ? a->send : a->recv, *total_bytes, absolute, side);
+    return WEFT_SUCCESS;
+}
+
+static side side_of(const hier_arguments *a, bool sends) {
+    bool many = a->collective == INTER_ALLTOALLW;
+    return (side){.sends = sends,
+                  .counts = sends ? a->send_counts : a->recv_counts,
+                  .displs = sends ? a->send_displs : a->recv_displs,
+                  .type = many    ? NULL
+                          : sends ? a->send_type
+                                  : a->recv_type,
+                  .types = !many   ? NULL
+                           : sends ? a->send_types
+                                   : a->recv_types};
+}
+
+/* One side's counts and displacements. */
+static int check_counts(const weft_comm *comm, hier_arguments *a, bool sends, size_t *total_bytes) {
+    side of = side_of(a, sends);
+    const char *name = sends ? "send" : "recv";
+    bool many = a->collective == INTER_ALLTOALLW;
+    if (!of.counts || !of.displs || (many && !of.types))
+        return core_error(WEFT_ERR_ARG, "rank %d: %s: %s_%s is NULL, expected %d entries", comm->rank, a->call, name,
+                          !of.counts   ? "counts"
+                          : !of.displs ? "displs"
+                                       : "types",
+                          comm->size);
+    int code = many ? WEFT_SUCCESS : check_type(comm, a, of.type, sends ? "send_type" : "recv_type");
+    if (!code && (many || !check_small(comm, &of)))
+        code = check_each(comm, a, &of);
+    *total_bytes = of.bytes;
+    return code ? code : hier_check_buffer(comm, a->call, sends ? a->send : a->recv, of.bytes, of.absolute, name);
 }
 
 static int check_alltoallv(const weft_comm *comm, hier_arguments *a) {
-    size_t total, own;
-    int code = check_counts(comm, a, false, &total, &own);
+    size_t total;
+    int code = check_counts(comm, a, false, &total);
     if (code)
         return code;
     if (a->send == WEFT_IN_PLACE) {
         a->in_place = true;
         return WEFT_SUCCESS;
     }
-    return check_counts(comm, a, true, &total, &own);
+    return check_counts(comm, a, true, &total);
 }
 
 /* Gatherv, allgatherv, scatterv: the whole (here: this rank has it) and the own block, which may be in place. */
@@ -223,11 +266,17 @@ static int check_blocks(const weft_comm *comm, hier_arguments *a, bool here) {
     bool scatters = a->collective == INTER_SCATTERV;
     const void *own = scatters ? a->recv : a->send;
     size_t total = 0, expected = 0;
-    int code = here ? check_counts(comm, a, scatters, &total, &expected) : WEFT_SUCCESS;
+    int code = here ? check_counts(comm, a, scatters, &total) : WEFT_SUCCESS;
     if (code)
         return code;
-    if (a->collective == INTER_ALLGATHERV) /* which all ranks know */
+    if (here)
+        expected = (scatters ? a->send_counts : a->recv_counts)[comm->rank] *
+                   (scatters ? a->send_type : a->recv_type)->size_bytes;
+    if (a->collective == INTER_ALLGATHERV) { /* all ranks know all blocks */
         a->bytes = total / (size_t)comm->size;
+        for (int rank = 0; rank < comm->size; rank++)
+            a->counted = hier_chain(a->counted, a->recv_counts[rank] * a->recv_type->size_bytes);
+    }
     if (here && own == WEFT_IN_PLACE) {
         const weft_datatype *type = scatters ? a->send_type : a->recv_type;
         ptrdiff_t displ = (scatters ? a->send_displs : a->recv_displs)[comm->rank];

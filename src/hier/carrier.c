@@ -12,7 +12,7 @@ void hier_channel_init(hier_channel *channel, hier_world *world, int each, bool 
     channel->seen_failed = -1;
 }
 
-void hier_channel_enter(hier_channel *channel) {
+void hier_channel_await(hier_channel *channel) {
     unsigned looks = 0;
     while (!hier_channel_try(channel))
         if (core_backoff(&channel->world->waiting, &looks))

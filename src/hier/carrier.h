@@ -112,8 +112,13 @@ static inline bool hier_channel_try(hier_channel *channel) {
                                !atomic_exchange_explicit(&channel->held, true, memory_order_acquire));
 }
 
+void hier_channel_await(hier_channel *channel);
+
 /** Waits for the lock: for as long as somebody else looks at the network. */
-void hier_channel_enter(hier_channel *channel);
+static inline void hier_channel_enter(hier_channel *channel) {
+    if (!hier_channel_try(channel))
+        hier_channel_await(channel);
+}
 
 static inline void hier_channel_leave(hier_channel *channel) {
     if (channel->locks)

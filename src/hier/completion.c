@@ -292,19 +292,13 @@ static bool is_lone_part(const weft_request *request) {
            pthread_equal(request->comm->owner, pthread_self());
 }
 
-/* Is there anything that a wait would move on, but what is between processes in collectives? */
-static bool has_more_to_do(const hier_world *world) {
-    return world->channel.listens || atomic_load_explicit(&world->carrier.wanted, memory_order_relaxed) ||
-           hier_agent_of_caller(world);
-}
-
 /* A collective of processes may be over before a list is worth its while. True: it is, and *code its error. */
 static bool ends_soon(weft_request **request, weft_status *status, int *code) {
     weft_request *waited = *request;
     if (!is_request(waited) || waited->kind != HIER_COLLECTIVE || !waited->active)
         return false;
     hier_world *world = waited->comm->world;
-    if (!hier_may_drive(world) || has_more_to_do(world))
+    if (!hier_may_drive(world))
         return false;
     hier_funnel_enter(world);
     bool over = hier_request_ends_soon(waited), keeps = waited->persistent;

@@ -145,12 +145,10 @@ static inline hier_entry hier_entry_of(const weft_comm *comm, int rank, const in
     return entry;
 }
 
-/** Notes a call before it is started; its chain is the id's signature. */
+/** Notes a call, before anything else is moved on; its chain is the id's signature. The ledger is opened. */
 static inline void hier_ledger_note(weft_comm *comm, const hier_arguments *arguments, inter_id id) {
     hier_ledger *ledger = comm->ledger;
     hier_entry *entry = &ledger->entries[id.persistent][id.sequence % HIER_LEDGER_ENTRIES];
-    if (!ledger->opened) /* the thread that made it is still about to */
-        hier_ledger_open(comm->world, ledger);
     comm->world->ledgers->recheck |= comm->world->ledgers->open != NULL;
     if (entry->call && entry->sequence > id.sequence)
         return; /* a persistent one, started again: newer ones are remembered */
@@ -159,6 +157,12 @@ static inline void hier_ledger_note(weft_comm *comm, const hier_arguments *argum
     entry->sequence = id.sequence;
     entry->chain = id.signature;
     entry->persistent = id.persistent;
+}
+
+/** Before anything is sent for a call. */
+static inline void hier_ledger_need(weft_comm *comm) {
+    if (!comm->ledger->opened) /* the thread that made it is still about to */
+        hier_ledger_open(comm->world, comm->ledger);
 }
 
 static inline bool hier_ledger_is_broken(const hier_ledger *ledger) {

@@ -384,6 +384,7 @@ int hier_start(hier_call *call, const inter_view *view, const inter_binding *bin
     bound.processes = call->comm->layout->processes;
     bound.by_lines = call->comm->team->by_lines;
     bound.counted_as = call->arguments->collective;
+    hier_ledger_need(call->comm);
     hier_ledger_note(call->comm, call->arguments, id);
     return inter_execution_start(&call->slot->execution, &call->comm->world->engine, id, call->choice.process, view,
                                  &bound);

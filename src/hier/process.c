@@ -6,55 +6,107 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Blocks as the caller gave them: counts and displacements in elements of one type, or of one each (then in bytes). */
+/* Blocks as the caller gave them: counts and displacements (NULL: none) in so many bytes, or (types) of one type each. */
 typedef struct blocks {
     const size_t *counts;
     const ptrdiff_t *displs;
-    const weft_datatype *type;
+    size_t bytes;
     const weft_datatype *const *types;
 } blocks;
 
 static blocks send_blocks(const hier_arguments *a) {
-    return (blocks){a->send_counts, a->send_displs, a->send_type,
-                    a->collective == INTER_ALLTOALLW ? a->send_types : NULL};
+    bool many = a->collective == INTER_ALLTOALLW;
+    return (blocks){a->send_counts, a->send_displs, many ? 1 : a->send_type->size_bytes, many ? a->send_types : NULL};
 }
 
 static blocks recv_blocks(const hier_arguments *a) {
-    return (blocks){a->recv_counts, a->recv_displs, a->recv_type,
-                    a->collective == INTER_ALLTOALLW ? a->recv_types : NULL};
+    bool many = a->collective == INTER_ALLTOALLW;
+    return (blocks){a->recv_counts, a->recv_displs, many ? 1 : a->recv_type->size_bytes, many ? a->recv_types : NULL};
 }
 
-static ptrdiff_t displ_bytes(const blocks *from, size_t rank) {
-    return from->types ? from->displs[rank] : from->displs[rank] * (ptrdiff_t)from->type->size_bytes;
-}
-
-/* Counts and offsets in bytes, from the lowest block of a side, whose address is returned. */
-static void *in_bytes(const hier_arguments *a, bool sends, size_t ranks, size_t *counts, size_t *offsets) {
-    const void *buffer = sends ? a->send : a->recv;
-    const blocks from = sends ? send_blocks(a) : recv_blocks(a);
-    ptrdiff_t low = 0;
+static void find_lowest(hier_plan_side *side, size_t ranks) {
     bool any = false;
+    side->lowest = 0;
     for (size_t rank = 0; rank < ranks; rank++) {
-        counts[rank] = from.counts[rank] * (from.types ? from.types[rank] : from.type)->size_bytes;
-        if (counts[rank] && (!any || displ_bytes(&from, rank) < low))
-            low = displ_bytes(&from, rank);
-        any |= counts[rank] > 0;
+        if (side->counts[rank] && (!any || side->displs[rank] < side->lowest))
+            side->lowest = side->displs[rank];
+        any |= side->counts[rank] > 0;
     }
-    for (size_t rank = 0; rank < ranks; rank++)
-        offsets[rank] = counts[rank] ? (size_t)(displ_bytes(&from, rank) - low) : 0;
-    return buffer ? (char *)(uintptr_t)buffer + low : NULL;
 }
 
-static void plan_alltoallv(const weft_comm *comm, const hier_arguments *arguments, hier_plan *plan) {
+/* Notes a side's blocks. Are they others than before? */
+static bool note(hier_plan_side *side, const blocks *given, size_t ranks) {
+    bool differ = false;
+    for (size_t rank = 0; rank < ranks; rank++) {
+        size_t count = given->counts[rank] * (given->types ? given->types[rank]->size_bytes : given->bytes);
+        ptrdiff_t displ = given->displs && count ? given->displs[rank] * (ptrdiff_t)given->bytes : 0;
+        differ |= count != side->counts[rank] || displ != side->displs[rank];
+        side->counts[rank] = count;
+        side->displs[rank] = displ;
+    }
+    if (differ)
+        find_lowest(side, ranks);
+    return differ;
+}
+
+static char *lowest_block(const void *buffer, const hier_plan_side *side) {
+    return buffer ? (char *)(uintptr_t)buffer + side->lowest : NULL;
+}
+
+static bool note_received(const hier_arguments *arguments, size_t ranks, hier_plan *plan) {
+    blocks given = recv_blocks(arguments);
+    bool differ = note(&plan->receives, &given, ranks);
+    plan->binding.recv = lowest_block(arguments->recv, &plan->receives);
+    return differ;
+}
+
+static bool note_sent(const hier_arguments *arguments, size_t ranks, hier_plan *plan) {
+    blocks given = send_blocks(arguments);
+    bool differ = note(&plan->sends, &given, ranks);
+    plan->binding.send = lowest_block(arguments->send, &plan->sends);
+    return differ;
+}
+
+/* The sides that this rank has arrays of. Are they others than before? */
+static bool note_sides(const weft_comm *comm, const hier_arguments *arguments, hier_plan *plan) {
+    size_t ranks = (size_t)comm->size;
+    bool root = comm->rank == arguments->root;
+    switch (arguments->collective) {
+    case INTER_ALLTOALLV:
+    case INTER_ALLTOALLW: {
+        bool differ = note_received(arguments, ranks, plan);
+        return (!arguments->in_place && note_sent(arguments, ranks, plan)) || differ;
+    }
+    case INTER_ALLGATHERV:
+        return note_received(arguments, ranks, plan);
+    case INTER_GATHERV:
+        return root && note_received(arguments, ranks, plan);
+    case INTER_SCATTERV:
+        return root && note_sent(arguments, ranks, plan);
+    case INTER_REDUCE_SCATTER:
+        return note(&plan->receives, &(blocks){arguments->recv_counts, NULL, 1, NULL}, ranks);
+    default:
+        return false;
+    }
+}
+
+/* Where a side's blocks begin, from the lowest one on. */
+static void offset_side(const hier_plan_side *side, size_t ranks, size_t *counts, size_t *offsets) {
+    memcpy(counts, side->counts, ranks * sizeof(*counts));
+    for (size_t rank = 0; rank < ranks; rank++)
+        offsets[rank] = counts[rank] ? (size_t)(side->displs[rank] - side->lowest) : 0;
+}
+
+static void view_alltoallv(const weft_comm *comm, const hier_arguments *arguments, hier_plan *plan) {
     size_t ranks = (size_t)comm->size, *arrays = plan->arrays;
     size_t *recv_counts = arrays, *recv_offsets = arrays + ranks;
     size_t *send_counts = arrays + 2 * ranks, *send_offsets = arrays + 3 * ranks;
-    plan->binding.recv = in_bytes(arguments, false, ranks, recv_counts, recv_offsets);
+    offset_side(&plan->receives, ranks, recv_counts, recv_offsets);
     plan->view.recv_counts = recv_counts;
     plan->view.recv_offsets = recv_offsets;
     if (arguments->in_place)
         return;
-    plan->binding.send = in_bytes(arguments, true, ranks, send_counts, send_offsets);
+    offset_side(&plan->sends, ranks, send_counts, send_offsets);
     plan->view.send_counts = send_counts;
     plan->view.send_offsets = send_offsets;
     size_t *sent = &send_counts[comm->rank], *expected = &recv_counts[comm->rank];
@@ -71,119 +123,120 @@ static void pack(const size_t *counts, size_t ranks, size_t *offsets) {
         offsets[rank + 1] = offsets[rank] + counts[rank];
 }
 
-/* The whole of gatherv, scatterv and allgatherv; returns the address of its lowest block. */
-static void *plan_whole(const hier_arguments *arguments, bool sends, size_t ranks, hier_plan *plan) {
-    size_t *offsets = plan->arrays, *displs = offsets + ranks + 1, *counts = displs + ranks;
-    void *lowest = in_bytes(arguments, sends, ranks, counts, displs);
-    pack(counts, ranks, offsets);
+/* The whole of gatherv, scatterv and allgatherv. */
+static void view_whole(const hier_plan_side *side, size_t ranks, hier_plan *plan) {
+    size_t *offsets = plan->arrays, *displs = offsets + ranks + 1;
+    pack(side->counts, ranks, offsets);
     plan->view.offsets = offsets;
-    for (size_t rank = 0; rank < ranks; rank++)
-        if (counts[rank] && displs[rank] != offsets[rank])
+    for (size_t rank = 0; rank < ranks; rank++) {
+        displs[rank] = side->counts[rank] ? (size_t)(side->displs[rank] - side->lowest) : 0;
+        if (side->counts[rank] && displs[rank] != offsets[rank])
             plan->view.displs = displs;
-    return lowest;
+    }
 }
 
-static void plan_reduction(const hier_arguments *arguments, size_t ranks, hier_plan *plan) {
+static void view_reduction(const hier_arguments *arguments, size_t ranks, hier_plan *plan) {
     plan->view.in_place = arguments->send == arguments->recv;
     plan->view.count = arguments->recv_count;
     plan->view.element_bytes = arguments->recv_type->size_bytes;
-    plan->binding.type = arguments->recv_type;
-    plan->binding.op = arguments->op;
     if (arguments->collective != INTER_REDUCE_SCATTER)
         return;
-    pack(arguments->recv_counts, ranks, plan->arrays);
+    pack(plan->receives.counts, ranks, plan->arrays);
     plan->view.offsets = plan->arrays;
 }
 
-static size_t arrays_of(enum inter_collective collective, size_t ranks) {
-    switch (collective) {
-    case INTER_ALLTOALLV:
-    case INTER_ALLTOALLW:
-        return 4 * ranks;
-    case INTER_GATHERV:
-    case INTER_SCATTERV:
-    case INTER_ALLGATHERV:
-        return 3 * ranks + 1;
-    case INTER_REDUCE_SCATTER:
-        return ranks + 1;
-    default:
-        return 0;
-    }
-}
-
-static void plan_buffers(const weft_comm *comm, const hier_arguments *arguments, hier_plan *plan) {
+static void view_blocks(const weft_comm *comm, const hier_arguments *arguments, hier_plan *plan) {
     size_t ranks = (size_t)comm->size;
     bool root = comm->rank == arguments->root;
-    switch (arguments->collective) {
-    case INTER_ALLTOALLV:
-    case INTER_ALLTOALLW:
-        plan_alltoallv(comm, arguments, plan);
-        break;
-    case INTER_ALLGATHERV:
-        plan->binding.recv = plan_whole(arguments, false, ranks, plan);
-        break;
-    case INTER_GATHERV:
-        if (root)
-            plan->binding.recv = plan_whole(arguments, false, ranks, plan);
-        break;
-    case INTER_SCATTERV:
-        if (root)
-            plan->binding.send = plan_whole(arguments, true, ranks, plan);
-        break;
-    default:
-        if (inter_is(arguments->collective, INTER_REDUCTIONS))
-            plan_reduction(arguments, ranks, plan);
-        break;
-    }
+    if (inter_is(arguments->collective, INTER_BIT(INTER_ALLTOALLV) | INTER_BIT(INTER_ALLTOALLW)))
+        view_alltoallv(comm, arguments, plan);
+    else if (arguments->collective == INTER_ALLGATHERV || (arguments->collective == INTER_GATHERV && root))
+        view_whole(&plan->receives, ranks, plan);
+    else if (arguments->collective == INTER_SCATTERV && root)
+        view_whole(&plan->sends, ranks, plan);
+    else if (inter_is(arguments->collective, INTER_REDUCTIONS))
+        view_reduction(arguments, ranks, plan);
 }
 
-/* Room for so many entries, beside those of the plan before. */
-static bool make_room(hier_plan *plan, size_t entries) {
-    if (entries > plan->capacity) {
-        size_t *memory = realloc(plan->memory, 2 * entries * sizeof(*memory));
-        if (!memory)
-            return false;
-        plan->memory = plan->arrays = memory;
-        plan->capacity = entries;
-        plan->entries = SIZE_MAX; /* those before are lost */
-    }
-    plan->arrays = plan->arrays == plan->memory ? plan->memory + plan->capacity : plan->memory;
-    memset(plan->arrays, 0, entries * sizeof(*plan->arrays)); /* not every rank fills in all of them */
-    return true;
+/* Entries of the view's arrays. */
+static size_t arrays_of(enum inter_collective collective, size_t ranks) {
+    if (inter_is(collective, INTER_BIT(INTER_ALLTOALLV) | INTER_BIT(INTER_ALLTOALLW)))
+        return 4 * ranks;
+    return collective == INTER_REDUCE_SCATTER ? ranks + 1 : 2 * ranks + 1;
 }
 
-/* Are the arrays' contents those of the plan before? Then its schedule need not be built again. */
-static void compare_arrays(hier_plan *plan, size_t entries) {
-    const size_t *before = plan->arrays == plan->memory ? plan->memory + plan->capacity : plan->memory;
-    if (!plan->memory || entries != plan->entries || memcmp(before, plan->arrays, entries * sizeof(*before)) != 0)
-        plan->contents++;
-    plan->entries = entries;
-    plan->view.contents = plan->contents;
+static bool has_arrays(enum inter_collective collective) {
+    return inter_is(collective, INTER_UNEVEN | INTER_BIT(INTER_ALLGATHERV) | INTER_BIT(INTER_REDUCE_SCATTER));
+}
+
+/* Room for what a plan of this collective has. The sides are of no blocks. */
+static int make_room(const weft_comm *comm, const hier_arguments *arguments, hier_plan *plan) {
+    size_t ranks = (size_t)comm->size, entries = arrays_of(arguments->collective, ranks);
+    size_t *memory = calloc(entries + 4 * ranks, sizeof(*memory));
+    if (!memory)
+        return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for the counts of %d ranks", comm->rank,
+                          arguments->call, comm->size);
+    plan->arrays = memory;
+    memory += entries;
+    plan->receives = (hier_plan_side){.counts = memory, .displs = (ptrdiff_t *)(memory + ranks)};
+    plan->sends = (hier_plan_side){.counts = memory + 2 * ranks, .displs = (ptrdiff_t *)(memory + 3 * ranks)};
+    return WEFT_SUCCESS;
+}
+
+static bool is_commutative(const hier_arguments *arguments) {
+    return !arguments->op || arguments->op->commutative;
+}
+
+static size_t count_of(const hier_arguments *arguments) {
+    if (inter_is(arguments->collective, INTER_REDUCTIONS))
+        return arguments->recv_count;
+    bool own = inter_is(arguments->collective, INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV));
+    return own ? arguments->own_bytes : arguments->bytes;
+}
+
+/* Is it, but for buffers and blocks, what the plan before was of? */
+static bool is_repeated(const hier_arguments *arguments, const hier_plan *plan) {
+    const inter_view *view = &plan->view;
+    if (!plan->algorithm || plan->algorithm->needs_counts || view->root != arguments->root ||
+        view->count != count_of(arguments) || plan->bracketed != arguments->bracketed)
+        return false;
+    if (!inter_is(arguments->collective, INTER_REDUCTIONS))
+        return view->in_place == arguments->in_place;
+    return view->element_bytes == arguments->recv_type->size_bytes &&
+           view->in_place == (arguments->send == arguments->recv) && plan->commutative == is_commutative(arguments);
 }
 
 int hier_plan_make(const weft_comm *comm, const hier_arguments *arguments, hier_plan *plan) {
-    size_t arrays = arrays_of(arguments->collective, (size_t)comm->size);
+    bool differ = false, arrays = has_arrays(arguments->collective);
+    plan->binding = (inter_binding){.send = arguments->send,
+                                    .recv = arguments->recv,
+                                    .type = arguments->op ? arguments->recv_type : NULL,
+                                    .op = arguments->op,
+                                    .processes = comm->layout->processes,
+                                    .counted_as = arguments->collective,
+                                    .by_lines = true};
+    if (arrays) {
+        int code = plan->arrays ? WEFT_SUCCESS : make_room(comm, arguments, plan);
+        if (code)
+            return code;
+        differ = note_sides(comm, arguments, plan);
+    }
+    plan->repeated = !differ && is_repeated(arguments, plan);
+    if (plan->repeated)
+        return WEFT_SUCCESS;
     plan->algorithm = hier_select(&comm->world->selector, hier_key_of(arguments, comm->layout)).process;
+    plan->commutative = is_commutative(arguments);
+    plan->bracketed = arguments->bracketed;
+    plan->contents += differ || !plan->contents;
     plan->view = (inter_view){.collective = arguments->collective,
                               .rank = comm->rank,
                               .size = comm->size,
                               .root = arguments->root,
-                              .count = arguments->bytes,
+                              .count = count_of(arguments),
                               .element_bytes = 1,
-                              .in_place = arguments->in_place};
-    plan->binding = (inter_binding){.send = arguments->send,
-                                    .recv = arguments->recv,
-                                    .processes = comm->layout->processes,
-                                    .counted_as = arguments->collective,
-                                    .by_lines = true};
+                              .in_place = arguments->in_place,
+                              .contents = arrays ? plan->contents : 0};
     plan->own_sent = plan->own_expected = 0;
-    if (inter_is(arguments->collective, INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV)))
-        plan->view.count = arguments->own_bytes;
-    if (arrays && !make_room(plan, arrays))
-        return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for the counts of %d ranks", comm->rank,
-                          arguments->call, comm->size);
-    plan_buffers(comm, arguments, plan);
-    if (arrays)
-        compare_arrays(plan, arrays);
+    view_blocks(comm, arguments, plan);
     return WEFT_SUCCESS;
 }

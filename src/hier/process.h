@@ -7,20 +7,27 @@
 
 #include <hier/arguments.h>
 
+/** The blocks of a side, by rank, in bytes (of reduce_scatter: counts only, of elements), as the plan before had them. */
+typedef struct hier_plan_side {
+    size_t *counts;
+    ptrdiff_t *displs;
+    ptrdiff_t lowest; /* the displacement of the lowest block, where the side's memory begins */
+} hier_plan_side;
+
+/** Made again and again for one collective of one communicator. */
 typedef struct hier_plan {
-    const inter_algorithm *algorithm; /* the selector's */
+    const inter_algorithm *algorithm; /* the selector's; NULL: there is no plan yet */
+    bool repeated;                    /* the algorithm and the view are those of the plan before: so is its schedule */
+    bool commutative, bracketed;      /* what else the algorithm depends on */
     inter_view view;
     inter_binding binding;
-    size_t *arrays; /* the counts and offsets of the view, in `memory` */
-    size_t
-        *memory; /* two times `capacity` entries, used in turn; kept for the next plan made here, freed by the owner */
-    size_t capacity;               /* entries */
-    size_t entries;                /* in use */
-    uint64_t contents;             /* the view's: another number when the entries are not those of the plan before */
+    hier_plan_side receives, sends;
+    size_t *arrays;    /* the counts and offsets of the view, those of the sides behind them; freed by the owner */
+    uint64_t contents; /* the view's: another number when the sides are not those of the plan before */
     size_t own_sent, own_expected; /* alltoallv, alltoallw: bytes of the own block; the fewer go. Else both 0 */
 } hier_plan;
 
-/** A plan for arguments that are checked, in a zeroed struct or over an older one. WEFT_ERR_NOMEM. */
+/** A plan for arguments that are checked, in a zeroed struct or over the one before. WEFT_ERR_NOMEM. */
 int hier_plan_make(const weft_comm *comm, const hier_arguments *arguments, hier_plan *plan);
 
 #endif

@@ -7,7 +7,7 @@
 #include <hier/staging.h>
 #include <stdlib.h>
 
-#define ALL_EVERY 16
+#define ALL_EVERY 64
 
 static core_pool requests = CORE_POOL_INITIALIZER;
 
@@ -46,13 +46,15 @@ void hier_requests_free(weft_comm *comm) {
     for (int collective = 0; collective < INTER_COLLECTIVES; collective++)
         while ((request = hier_request_kept(&comm->free_requests[collective]))) {
             inter_execution_free(&operation_of(request)->execution);
-            free(operation_of(request)->plan.memory);
+            free(operation_of(request)->plan.arrays);
             core_pool_give(&requests, request, HIER_REQUEST_MAGIC);
         }
 }
 
-static void observe_end(const hier_operation *request) {
+static inline void observe_end(const hier_operation *request) {
     const inter_view *view = &request->plan.view;
+    if (!request->began_ns)
+        return;
     hier_observe_finish(request->base.comm,
                         &(hier_event){.call = request->base.call,
                                       .began_ns = request->began_ns,
@@ -137,11 +139,16 @@ static int prepare(hier_operation *request, const hier_arguments *arguments) {
         return code;
     request->base.call = arguments->call;
     request->caller = arguments->caller;
+    if (plan->repeated)
+        return WEFT_SUCCESS;
     request->asks_counts = plan->algorithm->needs_counts && comm->size > 1 &&
                            inter_is(plan->view.collective, INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV));
     if (request->asks_counts)
         return prepare_counts(request);
-    return inter_execution_prepare(&request->execution, &comm->world->engine, plan->algorithm, &plan->view);
+    code = inter_execution_prepare(&request->execution, &comm->world->engine, plan->algorithm, &plan->view);
+    if (code)
+        plan->algorithm = NULL; /* nothing that the next plan could repeat */
+    return code;
 }
 
 static void run(hier_operation *request) {
@@ -198,19 +205,23 @@ int hier_request_result(const weft_request *request) {
 }
 
 /* The number of a call. It is taken whatever comes of the call: the other ranks count it too. Under the funnel. */
-static inter_id next_number(weft_comm *comm, const hier_arguments *arguments, bool persistent) {
+static inline inter_id next_number(weft_comm *comm, const hier_arguments *arguments, bool persistent) {
     inter_id id = {comm->context, persistent ? comm->persistent_sequence++ : comm->sequence++, persistent, 0};
     if (!comm->ledger) /* its process is alone in it */
         return id;
     uint64_t *chain = &comm->ledger->chains[persistent];
     id.signature = *chain = hier_chain(*chain, arguments->signature);
-    hier_ledger_note(comm, arguments, id);
+    hier_ledger_need(comm);
     return id;
 }
 
+static inline void note(weft_comm *comm, const hier_arguments *arguments, inter_id id) {
+    if (comm->ledger)
+        hier_ledger_note(comm, arguments, id);
+}
+
 /* Under the funnel. */
-static int make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request) {
-    inter_id id = next_number(comm, arguments, persistent);
+static inline int make_numbered(weft_comm *comm, const hier_arguments *arguments, inter_id id, weft_request **request) {
     hier_operation *made = take(comm, arguments->collective);
     if (!made)
         return WEFT_ERR_NOMEM;
@@ -222,13 +233,21 @@ static int make(weft_comm *comm, const hier_arguments *arguments, bool persisten
     made->id = id;
     made->staging = arguments->staging;
     made->base.owned = true;
-    made->base.persistent = persistent;
+    made->base.persistent = id.persistent;
     comm->world->requests++;
     comm->operations++;
     *request = &made->base;
-    if (!persistent)
+    if (!id.persistent)
         run(made);
     return WEFT_SUCCESS;
+}
+
+/* The ledger is written while the messages are on their way. */
+static int make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request) {
+    inter_id id = next_number(comm, arguments, persistent);
+    int code = make_numbered(comm, arguments, id, request);
+    note(comm, arguments, id);
+    return code;
 }
 
 /* Packing is no affair of the funnel, which others wait for. */
@@ -239,7 +258,7 @@ static int make_staged(weft_comm *comm, const hier_arguments *arguments, bool pe
         hier_staging_pack(staged.staging);
     hier_funnel_enter(comm->world);
     if (code)
-        (void)next_number(comm, &staged, persistent);
+        note(comm, &staged, next_number(comm, &staged, persistent));
     else
         code = make(comm, &staged, persistent, request);
     hier_funnel_leave(comm->world);
@@ -257,9 +276,17 @@ int hier_request_make(weft_comm *comm, const hier_arguments *arguments, bool per
     return code;
 }
 
+/* Is there anything that a wait would move on, but what is between processes in collectives? */
+static bool has_more_to_do(const hier_world *world) {
+    return world->channel.listens || atomic_load_explicit(&world->carrier.wanted, memory_order_relaxed) ||
+           hier_agent_of_caller(world);
+}
+
 bool hier_request_ends_soon(weft_request *request) {
     const hier_operation *operation = operation_of(request);
     hier_world *world = request->comm->world;
+    if (has_more_to_do(world))
+        return false;
     for (int rounds = hier_looks_in_funnel(&world->waiting); rounds > 0 && !operation->complete; rounds--)
         inter_engine_progress(&world->engine);
     /* All else that a wait moves on has its turn now and then, and others are told of a process that is out of reach. */
@@ -268,8 +295,21 @@ bool hier_request_ends_soon(weft_request *request) {
     return operation->complete;
 }
 
+/* As hier_request_make() and weft_wait(), in one hold of the funnel when it is over soon. */
 int hier_process_collective(weft_comm *comm, const hier_arguments *arguments) {
     weft_request *request;
-    int code = hier_request_make(comm, arguments, false, &request);
-    return code ? code : weft_wait(&request, WEFT_STATUS_IGNORE);
+    hier_world *world = comm->world;
+    if (arguments->strided) {
+        int code = make_staged(comm, arguments, false, &request);
+        return code ? code : weft_wait(&request, WEFT_STATUS_IGNORE);
+    }
+    hier_funnel_enter(world);
+    int code = make(comm, arguments, false, &request);
+    bool over = !code && hier_request_ends_soon(request);
+    if (over) {
+        code = hier_request_result(request);
+        hier_request_give(request);
+    }
+    hier_funnel_leave(world);
+    return code || over ? code : weft_wait(&request, WEFT_STATUS_IGNORE);
 }

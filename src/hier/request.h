@@ -38,8 +38,10 @@ int hier_request_make(weft_comm *comm, const hier_arguments *arguments, bool per
 /** Starts a persistent collective that is not active. */
 int hier_request_restart(weft_request *request);
 
-/** Looks for the end of a collective that is active, mostly for nothing else, as long as a hold of the funnel lasts. Is it over? Under
- * the funnel. */
+/**
+ * Looks for the end of a collective that is active, mostly for nothing else, as long as a hold of the funnel lasts; not when the caller
+ * has more to look after. Is it over? Under the funnel.
+ */
 bool hier_request_ends_soon(weft_request *request);
 
 /** The error of a collective that is complete, with its sentence; without one what has come stands in the user's buffers. */

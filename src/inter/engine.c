@@ -24,12 +24,14 @@ static void count_send(const inter_execution *execution, int peer, size_t bytes)
                            engine->on_host && engine->on_host[peer] ? CORE_ON_HOST : CORE_BETWEEN_HOSTS, 1, bytes);
 }
 
-static int issue(inter_lane *lane, size_t index, bool read_next) {
+static void copy(const void *from, void *to, size_t bytes) {
+    if (from != to && bytes)
+        memcpy(to, from, bytes);
+}
+
+static inline int issue(inter_lane *lane, const inter_step *step, inter_request *request, bool read_next) {
     inter_execution *execution = lane->execution;
     inter_transport *transport = execution->transport;
-    const inter_step *step = &execution->schedule.steps[index];
-    inter_request *request = &execution->requests[index];
-    void *left = address_of(execution, step->left), *out = address_of(execution, step->out);
     size_t bytes = step->count * execution->element_bytes;
     int peer = execution->processes ? execution->processes[step->peer] : step->peer;
     request->native = NULL;
@@ -38,14 +40,16 @@ static int issue(inter_lane *lane, size_t index, bool read_next) {
     switch ((enum inter_step_kind)step->kind) {
     case INTER_STEP_SEND:
         count_send(execution, peer, bytes);
-        return transport->send(transport, peer, tag_of(execution, step, transport->rank), left, bytes, request);
+        return transport->send(transport, peer, tag_of(execution, step, transport->rank),
+                               address_of(execution, step->left), bytes, request);
     case INTER_STEP_RECV:
-        return transport->recv(transport, peer, tag_of(execution, step, peer), out, bytes, request);
+        return transport->recv(transport, peer, tag_of(execution, step, peer), address_of(execution, step->out), bytes,
+                               request);
     case INTER_STEP_REDUCE:
-        return core_reduce(execution->op, execution->type, left, address_of(execution, step->right), out, step->count);
+        return core_reduce(execution->op, execution->type, address_of(execution, step->left),
+                           address_of(execution, step->right), address_of(execution, step->out), step->count);
     case INTER_STEP_COPY:
-        if (left != out && bytes)
-            memcpy(out, left, bytes);
+        copy(address_of(execution, step->left), address_of(execution, step->out), bytes);
         return WEFT_SUCCESS;
     }
     return WEFT_SUCCESS;
@@ -69,13 +73,18 @@ static void cancel_all(inter_execution *execution) {
                 transport->cancel(transport, &execution->requests[i]);
 }
 
-static void note_error(inter_execution *execution, int error) {
-    if (error && !execution->error)
+static void take_note(inter_execution *execution, int error) {
+    if (!execution->error)
         execution->error = error;
     if (is_fatal(error) && !execution->cancelled) {
         execution->error = error;
         cancel_all(execution);
     }
+}
+
+static inline void note_error(inter_execution *execution, int error) {
+    if (__builtin_expect(error, WEFT_SUCCESS))
+        take_note(execution, error);
 }
 
 /* Does the strand go on with a reduction of what it receives in this stage? */
@@ -89,13 +98,14 @@ static bool reduces_next(const inter_lane *lane, unsigned stage) {
 
 static void issue_stage(inter_lane *lane) {
     inter_execution *execution = lane->execution;
-    unsigned stage = execution->schedule.steps[lane->next].stage;
+    const inter_step *step = &execution->schedule.steps[lane->next], *end = &execution->schedule.steps[lane->end];
+    inter_request *request = &execution->requests[lane->next];
+    unsigned stage = step->stage;
     bool read_next = execution->op && reduces_next(lane, stage);
-    while (lane->next < lane->end && execution->schedule.steps[lane->next].stage == stage) {
-        note_error(execution, issue(lane, lane->next++, read_next));
-        if (execution->cancelled)
-            break;
-    }
+    do {
+        lane->next++;
+        note_error(execution, issue(lane, step++, request++, read_next));
+    } while (step < end && step->stage == stage && !execution->cancelled);
     /* Of messages that were complete at once. */
     note_error(execution, lane->stage.error);
     note_error(execution, lane->whole.error);
@@ -104,11 +114,6 @@ static void issue_stage(inter_lane *lane) {
 /* Nothing is under way, and the engine's list of what is ready does not know it. */
 static bool is_idle(const inter_completion *completion) {
     return !completion->pending && !completion->queued;
-}
-
-/* In busy_lanes. */
-static unsigned bit_of(const inter_lane *lane) {
-    return 1u << (lane - lane->execution->lanes);
 }
 
 /* So many of the first strands are done. */
@@ -131,16 +136,26 @@ static void tell_arrived(inter_execution *execution) {
     execution->arrived(execution->argument, here);
 }
 
+/* All of the strand's stages are complete. */
+static void end_lane(inter_lane *lane) {
+    inter_execution *execution = lane->execution;
+    if (!is_idle(&lane->whole))
+        return;
+    execution->busy_lanes &= ~lane->bit;
+    if (execution->arrived)
+        tell_arrived(execution);
+}
+
 /* Issues stage after stage until one has something under way. */
 static void advance_lane(inter_lane *lane) {
     inter_execution *execution = lane->execution;
-    while (is_idle(&lane->stage) && !execution->cancelled && lane->next < lane->end)
+    while (is_idle(&lane->stage)) {
+        if (lane->next == lane->end || execution->cancelled) {
+            end_lane(lane);
+            return;
+        }
         issue_stage(lane);
-    if (!is_idle(&lane->stage) || !is_idle(&lane->whole) || (!execution->cancelled && lane->next < lane->end))
-        return;
-    execution->busy_lanes &= ~bit_of(lane);
-    if (execution->arrived)
-        tell_arrived(execution);
+    }
 }
 
 /* Field by field: copied as a whole it would be read at once in other pieces than it was written in, which waits for all stores. */
@@ -157,10 +172,11 @@ static void begin_strand(inter_execution *execution, unsigned strand) {
     const inter_schedule *schedule = &execution->schedule;
     inter_lane *lane = &execution->lanes[strand % INTER_STRANDS];
     lane->execution = execution;
+    lane->bit = 1u << strand % INTER_STRANDS;
     lane->begin = lane->next = execution->next;
     clear(&lane->stage, &execution->engine->ready, lane);
     clear(&lane->whole, &execution->engine->ready, lane);
-    execution->busy_lanes |= bit_of(lane);
+    execution->busy_lanes |= lane->bit;
     if (schedule->strand == strand)
         execution->next = schedule->count; /* the last one */
     while (execution->next < schedule->count && schedule->steps[execution->next].strand == strand)
@@ -175,8 +191,12 @@ static bool may_begin(inter_execution *execution, unsigned strand) {
     return !execution->gate || strand < execution->admitted;
 }
 
+static inline bool is_over(const inter_execution *execution) {
+    return !execution->busy_lanes && (execution->cancelled || execution->next == execution->schedule.count);
+}
+
 /* Begins the strands that may begin, in their order. Is it done? */
-static bool advance(inter_execution *execution) {
+static inline bool advance(inter_execution *execution) {
     const inter_schedule *schedule = &execution->schedule;
     while (execution->next < schedule->count && !execution->cancelled) {
         unsigned strand = schedule->steps[execution->next].strand;
@@ -184,7 +204,7 @@ static bool advance(inter_execution *execution) {
             break;
         begin_strand(execution, strand);
     }
-    return !execution->busy_lanes && (execution->cancelled || execution->next == schedule->count);
+    return is_over(execution);
 }
 
 static void finish(inter_execution *execution) {
@@ -260,13 +280,13 @@ static uint64_t context_tag(uint32_t context) {
     return (uint64_t)context << (64 - INTER_CONTEXT_BITS);
 }
 
-static uint64_t tag_base(const inter_engine *engine, inter_id id) {
+static uint64_t tag_base(const inter_engine *engine, const inter_id *id) {
     unsigned most = engine->transport ? (unsigned)engine->transport->size - 1 : 0; /* the highest source */
     int source_bits = most ? 32 - __builtin_clz(most) : 0;
     uint64_t sequence =
-        (uint64_t)id.persistent << INTER_SEQUENCE_BITS | (id.sequence & (((uint64_t)1 << INTER_SEQUENCE_BITS) - 1));
-    uint64_t signature = id.signature >> (64 - INTER_REST_BITS + source_bits) << source_bits;
-    return context_tag(id.context) | sequence << (INTER_STRAND_BITS + INTER_REST_BITS) | signature;
+        (uint64_t)id->persistent << INTER_SEQUENCE_BITS | (id->sequence & (((uint64_t)1 << INTER_SEQUENCE_BITS) - 1));
+    uint64_t signature = id->signature >> (64 - INTER_REST_BITS + source_bits) << source_bits;
+    return context_tag(id->context) | sequence << (INTER_STRAND_BITS + INTER_REST_BITS) | signature;
 }
 
 /* The peer's death ends all: each needs every process. */
@@ -281,7 +301,7 @@ static inter_transport *transport_of(const inter_engine *engine, const inter_bin
     return engine->lines && binding->by_lines && safe ? engine->lines : engine->transport;
 }
 
-void inter_execution_run(inter_execution *execution, inter_id id, const inter_binding *binding) {
+void inter_execution_launch(inter_execution *execution, const inter_binding *binding) {
     inter_engine *engine = execution->engine;
     /* Only read from: the builders' send places. */
     execution->buffers[INTER_SEND] = (unsigned char *)(uintptr_t)binding->send;
@@ -291,8 +311,7 @@ void inter_execution_run(inter_execution *execution, inter_id id, const inter_bi
     execution->op = binding->op;
     execution->counted_as = binding->counted_as;
     execution->processes = binding->processes;
-    execution->id = id;
-    execution->tag = tag_base(engine, id);
+    execution->tag = tag_base(engine, &execution->id);
     execution->next = 0;
     execution->admitted = execution->here = 0;
     execution->busy_lanes = 0;
@@ -305,7 +324,7 @@ void inter_execution_run(inter_execution *execution, inter_id id, const inter_bi
     bool in_vain = engine->transport && engine->transport->failed_peer >= 0;
     if (in_vain) {
         execution->error = peer_error(engine);
-    } else if (inter_engine_is_broken(engine, id.context)) {
+    } else if (inter_engine_is_broken(engine, execution->id.context)) {
         execution->error = WEFT_ERR_MISMATCH;
         in_vain = true;
     }
@@ -351,7 +370,7 @@ static void forget(inter_execution *execution) {
 
 /* Is it over? Then it is ended. */
 static bool end_if_over(inter_execution *execution) {
-    if (!advance(execution))
+    if (!is_over(execution) && !advance(execution))
         return false;
     forget(execution); /* before `finished` is told, which may start it again */
     finish(execution);

@@ -78,6 +78,7 @@ typedef void inter_arrived(void *argument, size_t strands);
 /** Where a strand is run. */
 typedef struct inter_lane {
     inter_execution *execution;
+    unsigned bit;                  /* in busy_lanes */
     size_t begin, next, end;       /* the strand's first step, the first one that is not issued, and behind its last */
     inter_completion stage, whole; /* of the last stage issued; of the independent steps */
 } inter_lane;
@@ -136,11 +137,21 @@ typedef struct inter_binding {
 int inter_execution_prepare(inter_execution *execution, inter_engine *engine, const inter_algorithm *algorithm,
                             const inter_view *view);
 
+/** As inter_execution_run(), of an execution whose `id` is set. */
+void inter_execution_launch(inter_execution *execution, const inter_binding *binding);
+
 /**
  * Starts a prepared execution that is not under way; what `binding` points to (not the buffers) is not needed afterwards.
  * `finished`, `gate`, `arrived` and `argument` are the caller's to set before. Takes no memory. Errors are in `error` when it is done.
  */
-void inter_execution_run(inter_execution *execution, inter_id id, const inter_binding *binding);
+static inline void inter_execution_run(inter_execution *execution, inter_id id, const inter_binding *binding) {
+    /* Field by field, as inter_clear() of a completion. */
+    execution->id.context = id.context;
+    execution->id.sequence = id.sequence;
+    execution->id.persistent = id.persistent;
+    execution->id.signature = id.signature;
+    inter_execution_launch(execution, binding);
+}
 
 /** Prepares and runs. */
 int inter_execution_start(inter_execution *execution, inter_engine *engine, inter_id id,

@@ -86,7 +86,7 @@ struct inter_lines {
     inter_neighbour *busy;
     inter_listener *listener; /* NULL: nobody listens, and only neighbours that are busy are looked at */
     void *listener_argument;
-    unsigned looks;
+    unsigned looks, looks_a_progress; /* while lines are waited for, and how many to one at the inner transport */
 };
 
 static inline bool inter_lines_wakes(const inter_lines *lines) {

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* While lines are waited for, the inner transport is looked after once in so many looks. */
-#define LOOKS_A_PROGRESS 16
+/* While lines are waited for, the inner transport is looked after once in so many looks; when it carries no messages, in so many. */
+#define LOOKS_A_PROGRESS      16
+#define LOOKS_A_LONE_PROGRESS 256
 
 static int no_memory(int rank) {
     return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a message between the processes of a host", rank);
@@ -165,10 +166,16 @@ static bool take_slowly(inter_lines *lines, inter_neighbour *from, const inter_s
 }
 
 /*
- * Short active messages, of which there may be many, are only in registers between their line and what the listener is told: what has
+ * Messages whose payload is here are only in registers between their line and their receive, or what the listener is told: what has
  * just been written in words and is read again in pairs waits for all stores before it.
  */
 static inline bool take_message(inter_lines *lines, inter_neighbour *from, const inter_stored *message) {
+    inter_request *request = from->posted;
+    if (request && request->tag == message->tag && !(message->kind & INTER_LINE_AM) && message->buffer) {
+        (void)unlink_posted(from, &from->posted);
+        inter_lines_finish(request, deliver(request, message->buffer, message->bytes));
+        return true;
+    }
     if (lines->listener && message->kind & INTER_LINE_AM && message->buffer) {
         const inter_arrival arrival = {.peer = from->rank,
                                        .header = {{message->tag, message->word}},
@@ -181,13 +188,20 @@ static inline bool take_message(inter_lines *lines, inter_neighbour *from, const
     return take_slowly(lines, from, &kept);
 }
 
-/* Takes what a line has up to `filled`; false when a message must stay there until there is memory. */
+/* Has a message from there somebody who takes it? Else it may as well wait in its line, where it needs no memory. */
+static inline bool is_wanted(const inter_lines *lines, const inter_neighbour *from) {
+    return from->posted || lines->listener;
+}
+
+/* Takes what a line has up to `filled`; false when a message stays there: nobody wants it yet, or there is no memory. */
 static bool take_line(inter_lines *lines, inter_neighbour *from, uint32_t filled, unsigned *events) {
     const inter_line *line = &from->from->lines[from->taken % INTER_LANE_LINES];
     if (!from->read && filled == INTER_LINE_ROOM) /* the sender is ahead: the next line is there too, or soon */
         __builtin_prefetch(&from->from->lines[(from->taken + 1) % INTER_LANE_LINES]);
     while (from->read < filled) {
         uint32_t end = from->read;
+        if (!is_wanted(lines, from))
+            return false;
         inter_stored message = inter_lines_read(from, line, &end);
         if (!take_message(lines, from, &message))
             return false;
@@ -205,8 +219,8 @@ unsigned inter_lines_take(inter_lines *lines, inter_neighbour *from) {
             break;
         if (over || from->read == INTER_LINE_ROOM)
             inter_lines_leave(from), over = false;
-        else if (!(over = inter_lines_is_over(from))) /* then once more, for what was added before it was */
-            break;
+        else if (!is_wanted(lines, from) || !(over = inter_lines_is_over(from)))
+            break; /* else once more, for what was added before it was */
     }
     return events;
 }
@@ -266,7 +280,7 @@ static unsigned lines_progress(inter_transport *base) {
         }
     }
     bool awaits = events || lines->busy || (lines->listener && lines->locals);
-    if (!awaits || ++lines->looks % LOOKS_A_PROGRESS == 0)
+    if (!awaits || ++lines->looks % lines->looks_a_progress == 0)
         events += lines->inner->progress(lines->inner);
     base->failed_peer = lines->inner->failed_peer;
     return events;
@@ -338,12 +352,21 @@ static void leave_alone(inter_transport *base) {
     (void)base;
 }
 
+static int count_locals(const inter_lines *lines) {
+    int count = 0;
+    for (const inter_neighbour *of = lines->locals; of; of = of->local)
+        count++;
+    return count;
+}
+
 inter_transport *inter_lines_transport(inter_lines *lines, inter_transport *inner, bool pulls, bool wakes) {
+    bool carries_all = pulls && count_locals(lines) == lines->base.size - 1;
     close(lines->descriptor); /* everybody has it mapped */
     lines->descriptor = -1;
     lines->inner = inner;
     lines->can_pull = pulls;
     lines->eager_bytes = INTER_EAGER_BYTES;
+    lines->looks_a_progress = carries_all ? LOOKS_A_LONE_PROGRESS : LOOKS_A_PROGRESS;
     atomic_store_explicit(&lines->wakes, wakes, memory_order_relaxed);
     lines->base.name = "lines";
     lines->base.failed_peer = -1;

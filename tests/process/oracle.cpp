@@ -139,6 +139,21 @@ TEST_P(Collectives, TheSelectorsOwnChoice) {
             perform(what, form, "no algorithm forced");
 }
 
+// A call like the one before has its schedule; one that differs in anything, its arrays' contents included, has another.
+TEST_P(Collectives, LikeTheOneBeforeOrNot) {
+    std::vector<Case> pool = varieties({1, 7});
+    uint64_t random = 1;
+    size_t picked = 0;
+    for (uint64_t round = 0; round < effort::rounds(uint64_t(120)); round++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        if (random >> 63)
+            picked = (random >> 33) % pool.size();
+        Case what = pool[picked];
+        what.seed += what.uneven && random >> 62 & 1 ? round : 0; // other counts, of the same types
+        perform(what, random >> 61 & 1 ? Form::blocking : Form::nonblocking, "round " + std::to_string(round));
+    }
+}
+
 // Segments shorter than an element, not a multiple of one, of the middle size, and one segment for all.
 TEST_P(Collectives, Segments) {
     if (!is(INTER_VECTORS))
