@@ -2,10 +2,7 @@
 #include <core/counters.h>
 #include <core/error.h>
 #include <inter/engine.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define LINE_BYTES 64 /* of the cache */
 
 static void *address_of(const inter_execution *execution, inter_place place) {
     unsigned char *base = execution->buffers[place.buffer];
@@ -213,69 +210,6 @@ static void finish(inter_execution *execution) {
         execution->finished(execution->argument, execution->error);
 }
 
-static size_t round_up(size_t bytes) {
-    return (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
-}
-
-/* Lays the memory out: steps, requests, temporary buffer. */
-static int lay_out(inter_execution *execution, inter_engine *engine) {
-    inter_schedule *schedule = &execution->schedule;
-    size_t steps = round_up(schedule->capacity * sizeof(inter_step));
-    size_t requests = round_up(schedule->count * sizeof(inter_request)), temp, bytes;
-    if (__builtin_mul_overflow(schedule->temp_count, execution->element_bytes, &temp) ||
-        __builtin_add_overflow(steps + requests + LINE_BYTES, temp, &bytes))
-        return WEFT_ERR_NOMEM;
-    if (execution->laid_out_capacity != schedule->capacity || execution->memory_bytes < bytes) {
-        void *memory = realloc(schedule->steps, bytes);
-        if (!memory)
-            return WEFT_ERR_NOMEM;
-        schedule->steps = memory;
-        execution->laid_out_capacity = schedule->capacity;
-        execution->memory_bytes = bytes;
-        engine->allocations++;
-    }
-    unsigned char *memory = (unsigned char *)schedule->steps;
-    execution->requests = (inter_request *)(void *)(memory + steps);
-    memory += steps + requests;
-    execution->buffers[INTER_TEMP] = memory + (LINE_BYTES - (uintptr_t)memory % LINE_BYTES) % LINE_BYTES;
-    return WEFT_SUCCESS;
-}
-
-/* Is the schedule there already? Short collectives are repeated more often than built. */
-static bool is_prepared(const inter_execution *execution, const inter_algorithm *algorithm, const inter_view *view) {
-    const inter_view *a = &execution->view;
-    const inter_algorithm *b = &execution->algorithm;
-    return a->collective == view->collective && a->count == view->count && a->element_bytes == view->element_bytes &&
-           a->root == view->root && a->contents == view->contents && a->in_place == view->in_place &&
-           a->rank == view->rank && a->size == view->size && a->leaves == view->leaves && a->stride == view->stride &&
-           a->typical == view->typical && b->build == algorithm->build && b->issue == algorithm->issue &&
-           b->segment_bytes == algorithm->segment_bytes && b->parts[0] == algorithm->parts[0] &&
-           b->parts[1] == algorithm->parts[1];
-}
-
-/* Arrays may be the same the next time with other contents, unless the view tells. */
-static bool can_be_repeated(const inter_view *view) {
-    return view->contents || !(view->offsets || view->displs || view->send_counts || view->recv_counts);
-}
-
-int inter_execution_prepare(inter_execution *execution, inter_engine *engine, const inter_algorithm *algorithm,
-                            const inter_view *view) {
-    if (execution->engine == engine && can_be_repeated(view) && is_prepared(execution, algorithm, view))
-        return WEFT_SUCCESS;
-    execution->view.collective = INTER_COLLECTIVES;
-    inter_build(&execution->schedule, algorithm, view);
-    execution->element_bytes = view->element_bytes;
-    execution->engine = engine;
-    if (execution->schedule.out_of_memory || lay_out(execution, engine))
-        return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for %s %s of %zu elements of %zu bytes", view->rank,
-                          inter_collective_name(view->collective), algorithm->name, view->count, view->element_bytes);
-    if (can_be_repeated(view)) {
-        execution->view = *view;
-        execution->algorithm = *algorithm;
-    }
-    return WEFT_SUCCESS;
-}
-
 static uint64_t context_tag(uint32_t context) {
     return (uint64_t)context << (64 - INTER_CONTEXT_BITS);
 }
@@ -424,59 +358,6 @@ static void sweep(inter_engine *engine) {
     while (!inter_engine_is_broken(engine, engine->swept));
     if (engine->transport->discard)
         engine->transport->discard(engine->transport, context_tag(engine->swept), mask);
-}
-
-static void tell_awaited(const inter_execution *execution, inter_awaited *tell, void *argument) {
-    for (int l = 0; execution->busy_lanes >> l; l++) {
-        const inter_lane *lane = &execution->lanes[l];
-        for (size_t i = lane->begin; execution->busy_lanes >> l & 1 && i < lane->next; i++)
-            if (execution->requests[i].native)
-                tell(argument, execution, execution->requests[i].peer);
-    }
-}
-
-bool inter_engine_survey(inter_engine *engine, inter_awaited *tell, void *argument) {
-    bool still = false;
-    inter_execution *execution = engine->active;
-    while (execution && execution->next_active)
-        execution = execution->next_active;
-    for (; execution; execution = execution->previous_active) { /* the oldest first */
-        if (execution->surveyed != execution->moves) {
-            execution->surveyed = execution->moves;
-            execution->told = false;
-            continue;
-        }
-        still = true;
-        if (!execution->told && !execution->cancelled)
-            tell_awaited(execution, tell, argument);
-        execution->told = true;
-    }
-    return still;
-}
-
-typedef struct searched {
-    int peer;
-    bool found;
-} searched;
-
-static void compare_awaited(void *argument, const inter_execution *execution, int peer) {
-    (void)execution;
-    searched *of = argument;
-    of->found |= of->peer == peer;
-}
-
-bool inter_execution_awaits(const inter_execution *execution, int peer) {
-    searched of = {.peer = peer};
-    tell_awaited(execution, compare_awaited, &of);
-    return of.found;
-}
-
-const inter_execution *inter_engine_find(const inter_engine *engine, inter_id id) {
-    const inter_execution *execution = engine->active;
-    while (execution && (execution->id.context != id.context || execution->id.sequence != id.sequence ||
-                         execution->id.persistent != id.persistent))
-        execution = execution->next_active;
-    return execution;
 }
 
 bool inter_engine_progress(inter_engine *engine) {
