@@ -181,8 +181,10 @@ typedef struct side {
     bool absolute;                     /* … some of which are addresses */
 } side;
 
-#define SMALL_BITS 31 /* … of counts, times 2^20 processes, times the bytes of an element: less than 2^63 */
-#define SMALL_TYPE (1 << 12)
+/* Of counts, ranks, and the bytes of an element: the product is less than 2^63. */
+#define SMALL_BITS  31
+#define SMALL_RANKS (1 << 20)
+#define SMALL_TYPE  (1 << 12)
 
 /* Most counts are so small that it takes no look at each to know that nothing overflows. */
 static inline bool check_small(const weft_comm *comm, side *of) {
@@ -192,7 +194,8 @@ static inline bool check_small(const weft_comm *comm, side *of) {
         displs |= (size_t)(of->displs[rank] < 0 ? ~of->displs[rank] : of->displs[rank]);
         sum += of->counts[rank];
     }
-    if ((counts | displs) >> SMALL_BITS || of->type->size_bytes >= SMALL_TYPE || !of->type->contiguous)
+    if ((counts | displs) >> SMALL_BITS || comm->size > SMALL_RANKS || of->type->size_bytes >= SMALL_TYPE ||
+        !of->type->contiguous)
         return false;
     of->bytes = sum * of->type->size_bytes;
     return true;

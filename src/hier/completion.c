@@ -298,7 +298,7 @@ static bool ends_soon(weft_request **request, weft_status *status, int *code) {
     if (!is_request(waited) || waited->kind != HIER_COLLECTIVE || !waited->active)
         return false;
     hier_world *world = waited->comm->world;
-    if (!hier_may_drive(world))
+    if (!hier_may_drive(world) || hier_has_more_to_do(world))
         return false;
     hier_funnel_enter(world);
     bool over = hier_request_ends_soon(waited), keeps = waited->persistent;

@@ -59,6 +59,11 @@ hier_agent *hier_agent_of_caller(const hier_world *world) {
     return self && self->comms->world == world && (self->parts || self->talks) ? self : NULL;
 }
 
+bool hier_has_more_to_do(const hier_world *world) {
+    return world->channel.listens || atomic_load_explicit(&world->carrier.wanted, memory_order_relaxed) ||
+           hier_agent_of_caller(world);
+}
+
 void hier_agent_part(weft_comm *comm) {
     hier_agent *agent = comm->agent;
     weft_comm **link = &agent->comms;

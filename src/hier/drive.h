@@ -79,6 +79,9 @@ bool hier_drive_until(const hier_wait *wait, bool once);
 /** The calling thread's, when it has messages or parts of this world to look after; else NULL. */
 hier_agent *hier_agent_of_caller(const hier_world *world);
 
+/** Is there anything that a wait of the calling thread would move on, but what is between processes in collectives? */
+bool hier_has_more_to_do(const hier_world *world);
+
 /** A wait for something of a communicator: of processes, its thread looks after what it has on others all the same. */
 static inline hier_wait hier_wait_on(const weft_comm *comm, hier_look *look, hier_describe *describe, void *argument) {
     return (hier_wait){.world = comm->world,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Requests of a process communicator: made, started, finished. */
 #include <core/error.h>
+#include <hier/drive.h>
 #include <hier/ledger.h>
 #include <hier/observe.h>
 #include <hier/request.h>
@@ -276,17 +277,9 @@ int hier_request_make(weft_comm *comm, const hier_arguments *arguments, bool per
     return code;
 }
 
-/* Is there anything that a wait would move on, but what is between processes in collectives? */
-static bool has_more_to_do(const hier_world *world) {
-    return world->channel.listens || atomic_load_explicit(&world->carrier.wanted, memory_order_relaxed) ||
-           hier_agent_of_caller(world);
-}
-
 bool hier_request_ends_soon(weft_request *request) {
     const hier_operation *operation = operation_of(request);
     hier_world *world = request->comm->world;
-    if (has_more_to_do(world))
-        return false;
     for (int rounds = hier_looks_in_funnel(&world->waiting); rounds > 0 && !operation->complete; rounds--)
         inter_engine_progress(&world->engine);
     /* All else that a wait moves on has its turn now and then, and others are told of a process that is out of reach. */
@@ -305,7 +298,7 @@ int hier_process_collective(weft_comm *comm, const hier_arguments *arguments) {
     }
     hier_funnel_enter(world);
     int code = make(comm, arguments, false, &request);
-    bool over = !code && hier_request_ends_soon(request);
+    bool over = !code && !hier_has_more_to_do(world) && hier_request_ends_soon(request);
     if (over) {
         code = hier_request_result(request);
         hier_request_give(request);

@@ -39,8 +39,8 @@ int hier_request_make(weft_comm *comm, const hier_arguments *arguments, bool per
 int hier_request_restart(weft_request *request);
 
 /**
- * Looks for the end of a collective that is active, mostly for nothing else, as long as a hold of the funnel lasts; not when the caller
- * has more to look after. Is it over? Under the funnel.
+ * Looks for the end of a collective that is active, mostly for nothing else, as long as a hold of the funnel lasts: for callers that have
+ * no more to do (hier_has_more_to_do). Is it over? Under the funnel.
  */
 bool hier_request_ends_soon(weft_request *request);
 

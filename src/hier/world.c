@@ -178,6 +178,8 @@ int hier_world_use_lines(hier_world *world, inter_lines *lines) {
     world->engine.lines_pull = says & CAN_PULL;
     world->channel.transport = world->engine.lines =
         inter_lines_transport(lines, world->transport, says & CAN_PULL, world->lines_wake);
+    if (alone)
+        inter_lines_carry_all(lines);
     if (!world->waiting.hot)
         inter_lines_expect_crowd(lines);
     return WEFT_SUCCESS;

@@ -59,6 +59,9 @@ void inter_lines_let_sleep(inter_lines *lines);
 /** From now on the others may have to wait for a core. In any process, whatever the others do; not while another thread sends. */
 void inter_lines_expect_crowd(inter_lines *lines);
 
+/** Nothing goes by the inner transport, now or later: it is looked at seldom. Under the funnel. */
+void inter_lines_carry_all(inter_lines *lines);
+
 /** Frees it all; nothing is under way. NULL is nothing. */
 void inter_lines_free(inter_lines *lines);
 

@@ -352,21 +352,13 @@ static void leave_alone(inter_transport *base) {
     (void)base;
 }
 
-static int count_locals(const inter_lines *lines) {
-    int count = 0;
-    for (const inter_neighbour *of = lines->locals; of; of = of->local)
-        count++;
-    return count;
-}
-
 inter_transport *inter_lines_transport(inter_lines *lines, inter_transport *inner, bool pulls, bool wakes) {
-    bool carries_all = pulls && count_locals(lines) == lines->base.size - 1;
     close(lines->descriptor); /* everybody has it mapped */
     lines->descriptor = -1;
     lines->inner = inner;
     lines->can_pull = pulls;
     lines->eager_bytes = INTER_EAGER_BYTES;
-    lines->looks_a_progress = carries_all ? LOOKS_A_LONE_PROGRESS : LOOKS_A_PROGRESS;
+    lines->looks_a_progress = LOOKS_A_PROGRESS;
     atomic_store_explicit(&lines->wakes, wakes, memory_order_relaxed);
     lines->base.name = "lines";
     lines->base.failed_peer = -1;
@@ -390,4 +382,8 @@ void inter_lines_let_sleep(inter_lines *lines) {
 
 void inter_lines_expect_crowd(inter_lines *lines) {
     lines->eager_bytes = INTER_CROWDED_BYTES;
+}
+
+void inter_lines_carry_all(inter_lines *lines) {
+    lines->looks_a_progress = LOOKS_A_LONE_PROGRESS;
 }

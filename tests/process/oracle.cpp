@@ -74,6 +74,39 @@ class Collectives : public ::testing::TestWithParam<int> {
             made.assign(1, next(0, false, false));
         return made;
     }
+    // A call, and others that differ from it in one thing; in as many bytes, but for the one with another count.
+    std::vector<Case> like_one() const {
+        const Case base{collective(), 32, 0, false, false, 0, 1};
+        std::vector<Case> made{base, base, base, base, base, base};
+        made[1].root = root_of(1);
+        made[2].in_place = !is(without_in_place);
+        made[3].uneven = is(with_counts);
+        made[4].count = 31;
+        made[5].uneven = made[3].uneven;
+        made[5].in_place = made[2].in_place;
+        for (unsigned kind = 1; kind < 4; kind++) {
+            Case other = base;
+            other.kind = kind;
+            other.count = base.count * unit_bytes(collective(), 0) / unit_bytes(collective(), kind);
+            made.push_back(other);
+        }
+        return made;
+    }
+    // Those, in any order, some of them again and again.
+    void call_like_ones(const std::string &how) {
+        std::vector<Case> pool = like_one();
+        uint64_t random = 1;
+        size_t picked = 0;
+        for (uint64_t round = 0; round < effort::rounds(uint64_t(120)); round++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            if (random >> 63)
+                picked = (random >> 33) % pool.size();
+            Case what = pool[picked];
+            what.seed += what.uneven && random >> 62 & 1 ? 0 : round; // other contents; where counts differ, other ones
+            perform(what, random >> 61 & 1 ? Form::blocking : Form::nonblocking,
+                    how + ", round " + std::to_string(round));
+        }
+    }
     // Those that this run takes. Five processes and more, which have few cores to run on, take a third for each algorithm.
     std::vector<Case> some_of(const std::vector<size_t> &counts) {
         return effort::part_of(varieties(counts), shift_++, effort::parts * (size_ > 4 ? 3 : 1));
@@ -141,16 +174,46 @@ TEST_P(Collectives, TheSelectorsOwnChoice) {
 
 // A call like the one before has its schedule; one that differs in anything, its arrays' contents included, has another.
 TEST_P(Collectives, LikeTheOneBeforeOrNot) {
-    std::vector<Case> pool = varieties({1, 7});
-    uint64_t random = 1;
-    size_t picked = 0;
-    for (uint64_t round = 0; round < effort::rounds(uint64_t(120)); round++) {
-        random = random * 6364136223846793005u + 1442695040888963407u;
-        if (random >> 63)
-            picked = (random >> 33) % pool.size();
-        Case what = pool[picked];
-        what.seed += what.uneven && random >> 62 & 1 ? round : 0; // other counts, of the same types
-        perform(what, random >> 61 & 1 ? Form::blocking : Form::nonblocking, "round " + std::to_string(round));
+    call_like_ones("no algorithm forced");
+    for (const inter_algorithm &algorithm : algorithms(collective(), false))
+        if (algorithm.commutes) { // operations that do not have another one
+            Forced forced(weft_process_comm(), collective(), algorithm);
+            call_like_ones(algorithm.name);
+        }
+}
+
+// As many elements of another size.
+TEST(Repeated, ElementsOfAnotherSize) {
+    weft_comm *comm = weft_process_comm();
+    int size = weft_size(comm), rank = weft_rank(comm);
+    for (int round = 0; round < 4; round++) {
+        int words[3] = {rank, 1, round}, sums[3] = {-1, -1, -1};
+        int64_t longs[3] = {rank, 1, round}, long_sums[3] = {-1, -1, -1};
+        ASSERT_EQ(weft_allreduce(words, sums, 3, WEFT_INT, WEFT_SUM, comm), WEFT_SUCCESS);
+        ASSERT_EQ(weft_allreduce(longs, long_sums, 3, WEFT_INT64_T, WEFT_SUM, comm), WEFT_SUCCESS);
+        const int expected[3] = {size * (size - 1) / 2, size, size * round};
+        for (int i = 0; i < 3; i++) {
+            EXPECT_EQ(sums[i], expected[i]);
+            EXPECT_EQ(long_sums[i], expected[i]);
+        }
+    }
+}
+
+// The same arrays with as long blocks in other places.
+TEST(Repeated, BlocksElsewhere) {
+    weft_comm *comm = weft_process_comm();
+    size_t size = size_t(weft_size(comm));
+    int rank = weft_rank(comm);
+    std::vector<size_t> counts(size, 1);
+    std::vector<ptrdiff_t> displs(size);
+    for (size_t round = 0; round < 4; round++) {
+        std::vector<int> all(size, -1);
+        for (size_t block = 0; block < size; block++)
+            displs[block] = ptrdiff_t((block + round) % size);
+        ASSERT_EQ(weft_allgatherv(&rank, 1, WEFT_INT, all.data(), counts.data(), displs.data(), WEFT_INT, comm),
+                  WEFT_SUCCESS);
+        for (size_t block = 0; block < size; block++)
+            EXPECT_EQ(all[size_t(displs[block])], int(block)) << "round " << round;
     }
 }
 
