@@ -11,6 +11,13 @@
 #include <core/datatype.h>
 #include <string.h>
 
+/** The data of a message, or a buffer for them. */
+typedef struct core_data {
+    void *buffer; /* of data to send only read */
+    const weft_datatype *type;
+    size_t count;
+} core_data;
+
 void core_pack_laid_out(void *packed, const void *buffer, const weft_datatype *type, size_t count, size_t from,
                         size_t to);
 void core_unpack_laid_out(void *buffer, const void *packed, const weft_datatype *type, size_t count, size_t from,

@@ -42,7 +42,8 @@ typedef struct hier_letter {
     intra_receive *receive;
     intra_parcel *parcel; /* the memory of this letter */
     /* Of sends and fetches: */
-    void *packed; /* the bytes of data that does not lie in one run; freed when it is done */
+    void *packed;   /* the bytes of data that does not lie in one run; freed when it is done … */
+    core_data data; /* … or where that lies, when the transport packs, or unpacks, it; else without a type */
     inter_request request;
     inter_completion completion;
 } hier_letter;
@@ -123,6 +124,12 @@ static inline void hier_channel_enter(hier_channel *channel) {
 static inline void hier_channel_leave(hier_channel *channel) {
     if (channel->locks)
         atomic_store_explicit(&channel->held, false, memory_order_release); /* pairs with hier_channel_try */
+}
+
+/** May data to or from a peer lie in any layout? Else they are packed. */
+static inline bool hier_channel_takes_layouts(const hier_channel *channel, int peer) {
+    const inter_transport *transport = channel->transport;
+    return transport->takes_layouts && transport->takes_layouts(transport, peer);
 }
 
 /** Which peer of a channel carries the messages to a thread of a process. */

@@ -51,6 +51,7 @@ static int send_letter(hier_channel *channel, hier_letter *letter) {
     letter->rendezvous |= peer->stopped;
     if (letter->rendezvous && !letter->bytes)
         stand_in(letter, &header);
+    letter->request.data = letter->data.type ? &letter->data : NULL;
     hier_wire_set(&header, 0, peer->sent);
     code = transport->am_send(transport, letter->peer, &header, letter->buffer, letter->bytes, letter->rendezvous,
                               &letter->request);
@@ -62,7 +63,11 @@ static int fetch_letter(hier_channel *channel, hier_letter *letter) {
     intra_receive *receive = letter->receive;
     void *buffer = receive->buffer;
     size_t room = receive->bytes;
-    if (!receive->type->contiguous) {
+    if (!receive->type->contiguous && hier_channel_takes_layouts(channel, letter->arrival.peer)) {
+        letter->data = (core_data){buffer, receive->type, receive->count};
+        letter->request.data = &letter->data;
+        buffer = NULL;
+    } else if (!receive->type->contiguous) {
         room = letter->arrival.bytes < room ? letter->arrival.bytes : room;
         buffer = letter->packed = malloc(room ? room : 1);
         if (!buffer) {

@@ -97,8 +97,13 @@ static int send_away(hier_message *message, int node, int thread) {
                          envelope->bytes > hier_eager_limit(comm->world, EAGER_BYTES_BETWEEN_PROCESSES);
     letter->send = &message->send;
     letter->packed = NULL;
+    letter->data.type = NULL;
     intra_send_begin(&message->send);
-    if (envelope->bytes && !envelope->type->contiguous) {
+    if (envelope->bytes && !envelope->type->contiguous && letter->rendezvous &&
+        hier_channel_takes_layouts(comm->channel, letter->peer)) {
+        letter->data = (core_data){envelope->buffer, envelope->type, envelope->count};
+        letter->buffer = NULL;
+    } else if (envelope->bytes && !envelope->type->contiguous) {
         letter->packed = malloc(envelope->bytes);
         if (!letter->packed)
             return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory to pack %zu bytes", comm->rank, envelope->call,

@@ -26,14 +26,13 @@ static void copy(const void *from, void *to, size_t bytes) {
         memcpy(to, from, bytes);
 }
 
-static inline int issue(inter_lane *lane, const inter_step *step, inter_request *request, bool read_next) {
+static inline int issue(inter_lane *lane, const inter_step *step, inter_request *request) {
     inter_execution *execution = lane->execution;
     inter_transport *transport = execution->transport;
     size_t bytes = step->count * execution->element_bytes;
     int peer = execution->processes ? execution->processes[step->peer] : step->peer;
     request->native = NULL;
     request->completion = step->independent ? &lane->whole : &lane->stage;
-    request->read_next = read_next;
     switch ((enum inter_step_kind)step->kind) {
     case INTER_STEP_SEND:
         count_send(execution, peer, bytes);
@@ -84,24 +83,14 @@ static inline void note_error(inter_execution *execution, int error) {
         take_note(execution, error);
 }
 
-/* Does the strand go on with a reduction of what it receives in this stage? */
-static bool reduces_next(const inter_lane *lane, unsigned stage) {
-    const inter_step *steps = lane->execution->schedule.steps;
-    size_t next = lane->next;
-    while (next < lane->end && steps[next].stage == stage)
-        next++;
-    return next < lane->end && steps[next].kind == INTER_STEP_REDUCE;
-}
-
 static void issue_stage(inter_lane *lane) {
     inter_execution *execution = lane->execution;
     const inter_step *step = &execution->schedule.steps[lane->next], *end = &execution->schedule.steps[lane->end];
     inter_request *request = &execution->requests[lane->next];
     unsigned stage = step->stage;
-    bool read_next = execution->op && reduces_next(lane, stage);
     do {
         lane->next++;
-        note_error(execution, issue(lane, step++, request++, read_next));
+        note_error(execution, issue(lane, step++, request++));
     } while (step < end && step->stage == stage && !execution->cancelled);
     /* Of messages that were complete at once. */
     note_error(execution, lane->stage.error);

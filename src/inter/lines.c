@@ -31,7 +31,8 @@ inter_lines *inter_lines_create(int rank, int size, inter_lines_card *card) {
     lines->base.size = size;
     lines->segment_bytes = sizeof(inter_segment) + (size_t)size * sizeof(inter_lane);
     lines->neighbours = calloc((size_t)size, sizeof(*lines->neighbours));
-    if (!lines->neighbours || !make_segment(lines)) {
+    lines->scratch = malloc(INTER_PART_BYTES);
+    if (!lines->neighbours || !lines->scratch || !make_segment(lines)) {
         inter_lines_free(lines);
         return NULL;
     }
@@ -113,5 +114,6 @@ void inter_lines_free(inter_lines *lines) {
     if (lines->descriptor >= 0)
         close(lines->descriptor);
     free(lines->neighbours);
+    free(lines->scratch);
     free(lines);
 }

@@ -12,8 +12,8 @@
  *
  *     up to INTER_LINE_BYTES    in a line, beside others that find room there
  *     up to INTER_EAGER_BYTES   copied into the lane's ring, and out of it; where cores are short up to INTER_CROWDED_BYTES
- *     longer                    the line offers them; the receiver, and the sender when it waits, copy them from buffer to
- *                               buffer (pull.h)
+ *     longer                    the line offers them; part by part they go through the lane, or the receiver copies them from
+ *                               buffer to buffer (pull.h)
  */
 #ifndef INTER_LINES_H
 #define INTER_LINES_H
@@ -23,7 +23,7 @@
 /** The most bytes of a message that a line carries itself. */
 #define INTER_LINE_BYTES    40
 /** The most bytes of a message that is copied twice … */
-#define INTER_EAGER_BYTES   8192
+#define INTER_EAGER_BYTES   16384
 /** … and of a tagged one where cores are short: a second copy takes less time than to have both sides on a core, in turn. */
 #define INTER_CROWDED_BYTES 32768
 

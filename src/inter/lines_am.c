@@ -110,6 +110,12 @@ static void tell_unheard(inter_lines *lines, inter_neighbour *from) {
     }
 }
 
+/* Where cores are short all is packed at once: part by part both sides would have to be on a core, in turn. */
+static bool lines_takes_layouts(const inter_transport *base, int peer) {
+    const inter_lines *lines = (const inter_lines *)base;
+    return lines->neighbours[peer].to && lines->can_pull && !inter_lines_is_crowded(lines);
+}
+
 static void lines_listen(inter_transport *base, inter_listener *listener, void *argument) {
     inter_lines *lines = (inter_lines *)base;
     lines->listener = listener;
@@ -135,6 +141,7 @@ void inter_lines_am_open(inter_lines *lines) {
     lines->base.am_send = lines_am_send;
     lines->base.am_fetch = lines_am_fetch;
     lines->base.am_drop = lines_am_drop;
+    lines->base.takes_layouts = lines_takes_layouts;
     lines->base.listen = lines_listen;
     lines->base.rouse = lines_rouse;
 }

@@ -111,6 +111,7 @@ static inline int inter_lines_post(inter_lines *lines, inter_neighbour *to, cons
     }
     inter_lines_wake(lines, to);
     if (inter_line_is(message->kind, INTER_LINE_PULL)) {
+        request->buffer = (void *)(uintptr_t)message->buffer; /* it is packed from there */
         request->native = request;
         request->completion->pending++;
         inter_lines_make_busy(lines, to);

@@ -36,6 +36,13 @@ typedef struct inter_store {
     inter_stored *first, *last;
 } inter_store;
 
+/** What the receiver knows of a pull. */
+typedef struct inter_incoming {
+    inter_request *request;
+    inter_offer offer;
+    size_t bytes; /* of the offer, as many as there is room for */
+} inter_incoming;
+
 /** What this process has to do with another one of its host. */
 typedef struct inter_neighbour {
     /* What comes from it: */
@@ -67,7 +74,10 @@ typedef struct inter_neighbour {
     inter_request *posted, **posted_end; /* receives from it without a message, oldest first */
     unsigned incoming;                   /* pulls under way from it, a bit each … */
     unsigned unwanted;                   /* … those whose receives were taken back meanwhile … */
-    inter_request *pulling[INTER_PULLS]; /* … and the receives */
+    inter_incoming pulls[INTER_PULLS];   /* … and what they are of */
+    uint64_t dry_since_ns;               /* no part has come since; 0: one had, at the last look … */
+    size_t reach;                        /* … and so many bytes are read then at once, the next time */
+    int turn;                            /* the pull to it that was packed last */
 } inter_neighbour;
 
 struct inter_lines {
@@ -80,17 +90,24 @@ struct inter_lines {
     _Atomic bool wakes;  /* processes may sleep while they wait; switched on under the funnel, looked at by anybody */
     _Atomic bool roused; /* by anybody: the next who is about to sleep does not */
     size_t eager_bytes;  /* the most of a tagged message that is copied twice */
+    bool crowded;        /* others may have to wait for a core */
     bool can_pull;       /* this process can read the memory of all that it has mapped; later: all processes can */
     inter_neighbour *neighbours; /* by rank */
     inter_neighbour *locals;     /* those of this host */
     inter_neighbour *busy;
     inter_listener *listener; /* NULL: nobody listens, and only neighbours that are busy are looked at */
     void *listener_argument;
+    unsigned char *scratch;           /* INTER_PART_BYTES, for pulls */
     unsigned looks, looks_a_progress; /* while lines are waited for, and how many to one at the inner transport */
 };
 
 static inline bool inter_lines_wakes(const inter_lines *lines) {
     return atomic_load_explicit(&lines->wakes, memory_order_relaxed);
+}
+
+/** May a process lose its core, or sleep, while another one waits for what it copies? */
+static inline bool inter_lines_is_crowded(const inter_lines *lines) {
+    return lines->crowded || inter_lines_wakes(lines);
 }
 
 /** A line has this kind or, of an active message, this and INTER_LINE_AM. */
@@ -165,7 +182,7 @@ bool inter_lines_begin_pull(const inter_lines *lines, inter_neighbour *from, con
 /** A receive has met its offer: a pull, now or later. WEFT_ERR_NOMEM. */
 int inter_lines_match(const inter_lines *lines, inter_neighbour *from, const inter_offer *of, inter_request *request);
 
-/** Pulls that may begin now, and a chunk of one that is under way. The number of events. */
+/** Pulls that may begin now, and a part of one that is under way. The number of events. */
 unsigned inter_lines_receive_pulls(const inter_lines *lines, inter_neighbour *from);
 
 /** The sender's part in the pulls of what it has offered. The number of events. */

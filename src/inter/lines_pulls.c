@@ -1,20 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Long messages through lines: offers are matched, pulled, and taken back. */
+#include <core/clock.h>
 #include <inter/lines_private.h>
 #include <stdlib.h>
+
+/* No part comes for so long: the sender is elsewhere. Longer than to pack one takes, not much longer than to do without it. */
+#define PATIENCE_NS 2000
+/* What one system call copies: a call costs as much as some 16 KiB, but the sender may come back, and who only tests wants to. */
+#define LEAST_REACH INTER_PART_BYTES
+#define MOST_REACH  ((size_t)1 << 20)
 
 bool inter_lines_begin_pull(const inter_lines *lines, inter_neighbour *from, const inter_offer *of,
                             inter_request *request) {
     size_t bytes = !request ? 0 : of->bytes < request->bytes ? of->bytes : request->bytes;
-    /* The other side receives too, or may lose its core in the midst of a chunk. */
-    bool alone = !request || request->read_next || from->offers.count || inter_lines_wakes(lines);
-    void *buffer = request ? request->buffer : NULL;
-    int index = inter_pull_begin(&from->from->pulls, from->incoming, of, buffer, bytes, alone);
+    int index = inter_pull_begin(&from->from->pulls, from->incoming, of, bytes, inter_lines_is_crowded(lines));
     if (index < 0)
         return false;
     if (request) {
+        if (!from->incoming) {
+            from->dry_since_ns = 0;
+            from->reach = LEAST_REACH;
+        }
         request->native = request;
-        from->pulling[index] = request;
+        from->pulls[index] = (inter_incoming){request, *of, bytes};
         from->incoming |= 1u << index;
     }
     return true;
@@ -32,65 +40,152 @@ int inter_lines_match(const inter_lines *lines, inter_neighbour *from, const int
     return WEFT_SUCCESS;
 }
 
+/* A request's data, which may be one run. */
+static core_data data_of(const inter_request *request) {
+    return request->data ? *request->data : (core_data){request->buffer, WEFT_BYTE, request->bytes};
+}
+
+/* Has a pull brought all? Then its receive is over. */
+static bool end_receive(inter_neighbour *from, int index) {
+    inter_pulls *pulls = &from->from->pulls;
+    const inter_pull *pull = &pulls->pulls[index];
+    inter_incoming *of = &from->pulls[index];
+    if (!inter_pull_done(pull))
+        return false;
+    int error = atomic_load_explicit(&pull->error, memory_order_relaxed);
+    bool unwanted = from->unwanted >> index & 1;
+    from->incoming &= ~(1u << index);
+    from->unwanted &= ~(1u << index);
+    if (!inter_pull_is_withdrawn(pulls, of->offer.name))
+        inter_lines_finish(of->request, error ? error : inter_lines_length_error(of->offer.bytes, of->request->bytes));
+    else if (unwanted)
+        inter_lines_finish(of->request, WEFT_ERR_PROC_FAILED);
+    else
+        inter_lines_await(from, of->request); /* nothing has come; of a tagged message, others are not taken back */
+    return true;
+}
+
+/* Takes the next part; false when none has come. */
+static bool take_part(inter_neighbour *from) {
+    inter_pulls *pulls = &from->from->pulls;
+    inter_part part;
+    if (!inter_pull_comes(pulls, &part))
+        return false;
+    if (part.pull < INTER_PULLS && from->incoming >> part.pull & 1) {
+        const inter_incoming *of = &from->pulls[part.pull];
+        const core_data data = data_of(of->request);
+        inter_pull_take(pulls, part, &data, of->bytes);
+        (void)end_receive(from, (int)part.pull);
+    } else {
+        inter_pull_skip(pulls); /* nobody put that */
+    }
+    from->dry_since_ns = 0;
+    from->reach = LEAST_REACH;
+    return true;
+}
+
+static bool is_dry(inter_neighbour *from) {
+    uint64_t now = core_now_ns();
+    if (!from->dry_since_ns)
+        from->dry_since_ns = now;
+    return now - from->dry_since_ns >= PATIENCE_NS;
+}
+
+/* Reads what the sender does not put, now that none of its parts has come for a while; or at once, if it is not to put any. */
+static bool read_chunks(const inter_lines *lines, inter_neighbour *from, int index, bool dry) {
+    inter_pulls *pulls = &from->from->pulls;
+    inter_pull *pull = &pulls->pulls[index];
+    inter_incoming *of = &from->pulls[index];
+    if (!dry && !pull->alone)
+        return false;
+    if (!of->offer.from) { /* only the sender knows where they lie */
+        if (inter_pull_is_withdrawn(pulls, of->offer.name))
+            inter_pull_abandon(pull);
+        return false;
+    }
+    const core_data data = data_of(of->request);
+    size_t reach = pull->alone ? MOST_REACH : from->reach;
+    if (!inter_pull_read_chunks(pull, of->offer.from, reach, &data, of->bytes, from->process, lines->scratch))
+        return false;
+    if (!pull->alone && from->reach < MOST_REACH)
+        from->reach *= 2;
+    return true;
+}
+
+/* One at a time: what came is used while it is in the cache. */
+static unsigned receive_directly(const inter_lines *lines, inter_neighbour *from) {
+    const bool dry = is_dry(from);
+    for (int i = 0; from->incoming >> i; i++) {
+        if (!(from->incoming >> i & 1))
+            continue;
+        bool some = read_chunks(lines, from, i, dry);
+        if (end_receive(from, i) || some)
+            return 1;
+    }
+    return 0;
+}
+
 unsigned inter_lines_receive_pulls(const inter_lines *lines, inter_neighbour *from) {
-    unsigned events = 0;
+    unsigned events = 0, parts = 0;
     while (from->matched.first &&
            inter_lines_begin_pull(lines, from, &from->matched.first->offer, from->matched.first->request)) {
         events += !from->matched.first->request; /* the sender may go on */
         free(inter_store_take(&from->matched, NULL));
     }
-    /* One at a time: what came is used while it is in the cache. */
-    for (int i = 0; from->incoming >> i && !events; i++) {
-        inter_request *request = from->pulling[i];
-        inter_pull *pull = &from->from->pulls.pulls[i];
-        if (!(from->incoming >> i & 1))
+    while (parts < INTER_PARTS && take_part(from)) /* no more, lest who only tests is kept */
+        parts++;
+    if (!parts && from->incoming)
+        parts = receive_directly(lines, from);
+    return events + parts;
+}
+
+/* Packs what there is room for, one pull after the other. */
+static unsigned put_parts(inter_neighbour *to, uint32_t active) {
+    inter_pulls *pulls = &to->to->pulls;
+    unsigned parts = 0;
+    for (int i = 0; i < INTER_PULLS; i++) {
+        int index = (to->turn + i) % INTER_PULLS;
+        if (!(active >> index & 1))
             continue;
-        events += inter_pull_copy(pull, true, from->process);
-        if (!inter_pull_done(pull))
+        const inter_request *request = inter_offers_find(&to->offers, pulls->pulls[index].name);
+        if (!request) /* it was taken back */
             continue;
-        int error = atomic_load_explicit(&pull->error, memory_order_relaxed);
-        bool unwanted = from->unwanted >> i & 1;
-        from->incoming &= ~(1u << i);
-        from->unwanted &= ~(1u << i);
-        if (!inter_pull_is_withdrawn(&from->from->pulls, pull->name))
-            inter_lines_finish(request, error ? error : inter_lines_length_error(pull->offered_bytes, request->bytes));
-        else if (unwanted)
-            inter_lines_finish(request, WEFT_ERR_PROC_FAILED);
-        else
-            inter_lines_await(from, request); /* nothing has come; of a tagged message, others are not taken back */
-        events++;
+        const core_data data = data_of(request);
+        while (inter_pull_put(pulls, index, &data, request->bytes)) {
+            to->turn = index;
+            parts++;
+        }
     }
-    return events;
+    return parts;
 }
 
 unsigned inter_lines_send_pulls(inter_neighbour *to) {
     inter_pulls *pulls = &to->to->pulls;
     /* Acquire: pairs with inter_pull_begin. */
-    uint32_t active = atomic_load_explicit(&pulls->active, memory_order_acquire);
+    const uint32_t active = atomic_load_explicit(&pulls->active, memory_order_acquire);
+    uint32_t under_way = active;
     unsigned events = 0;
     for (int i = 0; active >> i; i++) {
         inter_pull *pull = &pulls->pulls[i];
-        if (!(active >> i & 1))
-            continue;
-        if (!to->incoming) /* else the other side has its time for that */
-            events += inter_pull_copy(pull, false, to->process);
-        if (!inter_pull_done(pull))
+        if (!(active >> i & 1) || !inter_pull_done(pull))
             continue;
         inter_request *request = inter_offers_take(&to->offers, pull->name); /* NULL when it was taken back */
         int error = atomic_load_explicit(&pull->error, memory_order_relaxed);
+        under_way &= ~(1u << i);
+        to->turn += to->turn == i; /* before the next one in this place */
         /* Release: pairs with the receiver's look in inter_pull_begin, which may use it for another. */
         atomic_fetch_and_explicit(&pulls->active, ~(1u << i), memory_order_release);
         if (request)
             inter_lines_finish(request, error);
         events++;
     }
-    return events;
+    return under_way ? events + put_parts(to, under_way) : events;
 }
 
 /* A receive whose message is being copied. */
 static bool leave_pulling(inter_neighbour *of, const inter_request *request) {
     for (int i = 0; i < INTER_PULLS; i++)
-        if (of->incoming >> i & 1 && of->pulling[i] == request) {
+        if (of->incoming >> i & 1 && of->pulls[i].request == request) {
             of->unwanted |= 1u << i;
             return true;
         }

@@ -229,10 +229,12 @@ static unsigned send_waiting(inter_neighbour *to) {
     unsigned events = 0;
     while (to->waiting.first && inter_lines_write(to, to->waiting.first)) {
         inter_stored *item = inter_store_take(&to->waiting, NULL);
-        if (inter_line_is(item->kind, INTER_LINE_PULL))
+        if (inter_line_is(item->kind, INTER_LINE_PULL)) {
+            item->request->buffer = (void *)(uintptr_t)item->buffer;
             item->request->native = item->request;
-        else
+        } else {
             inter_lines_finish(item->request, WEFT_SUCCESS);
+        }
         free(item);
         events++;
     }
@@ -382,6 +384,7 @@ void inter_lines_let_sleep(inter_lines *lines) {
 
 void inter_lines_expect_crowd(inter_lines *lines) {
     lines->eager_bytes = INTER_CROWDED_BYTES;
+    lines->crowded = true;
 }
 
 void inter_lines_carry_all(inter_lines *lines) {

@@ -4,20 +4,15 @@
 #include <sys/uio.h>
 #include <weft/error.h>
 
-/* A call into the kernel costs as much as copying some 16 KiB, and every page its share. */
-#define LEAST_SHARED_BYTES ((size_t)32 << 10) /* less is not worth two calls */
-#define MOST_SHARED_BYTES  ((size_t)256 << 10)
-#define MOST_ALONE_BYTES   ((size_t)1 << 20) /* so that whoever only tests comes back soon */
-#define PAGE_BYTES         ((size_t)4096)
+/* A few parts are on their way together, of shorter messages too. */
+#define LEAST_PART_BYTES ((size_t)8 << 10)
 
-static size_t chunk_of(size_t bytes, bool alone) {
-    if (alone || bytes < LEAST_SHARED_BYTES)
-        return bytes < MOST_ALONE_BYTES ? bytes : MOST_ALONE_BYTES;
-    size_t half = (bytes / 2 + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-    return half < MOST_SHARED_BYTES ? half : MOST_SHARED_BYTES;
+static size_t chunk_of(size_t bytes) {
+    size_t share = (bytes / INTER_PARTS + 63) / 64 * 64;
+    return share < LEAST_PART_BYTES ? LEAST_PART_BYTES : share < INTER_PART_BYTES ? share : INTER_PART_BYTES;
 }
 
-int inter_pull_begin(inter_pulls *pulls, unsigned mine, const inter_offer *offer, void *to, size_t bytes, bool alone) {
+int inter_pull_begin(inter_pulls *pulls, unsigned mine, const inter_offer *offer, size_t bytes, bool alone) {
     /* Acquire: pairs with the sender's clearing of the bit; it is done with the pull. */
     uint32_t used = atomic_load_explicit(&pulls->active, memory_order_acquire) | mine;
     int free = 0;
@@ -26,20 +21,131 @@ int inter_pull_begin(inter_pulls *pulls, unsigned mine, const inter_offer *offer
     if (free == INTER_PULLS)
         return -1;
     inter_pull *pull = &pulls->pulls[free];
-    pull->from = offer->from;
-    pull->to = (uintptr_t)to;
-    pull->bytes = bytes;
-    pull->offered_bytes = offer->bytes;
+    pull->chunk_bytes = chunk_of(bytes);
+    pull->chunks = (bytes + pull->chunk_bytes - 1) / pull->chunk_bytes;
     pull->name = offer->name;
-    pull->alone = alone;
-    pull->chunk_bytes = chunk_of(bytes, alone);
-    pull->chunks = bytes ? (uint32_t)((bytes + pull->chunk_bytes - 1) / pull->chunk_bytes) : 0;
-    atomic_store_explicit(&pull->claimed, 0, memory_order_relaxed);
+    pull->alone = alone && offer->from;
     atomic_store_explicit(&pull->done, 0, memory_order_relaxed);
+    atomic_store_explicit(&pull->claimed, 0, memory_order_relaxed);
     atomic_store_explicit(&pull->error, WEFT_SUCCESS, memory_order_relaxed);
     /* Pairs with the sender's looks at `active`, publishes the pull; in one order with inter_pull_withdraw. */
     atomic_fetch_or_explicit(&pulls->active, 1u << free, memory_order_seq_cst);
     return free;
+}
+
+/* Claims up to `most` chunks. Returns how many, from *first on. */
+static uint64_t claim(inter_pull *pull, uint64_t most, uint64_t *first) {
+    if (atomic_load_explicit(&pull->claimed, memory_order_relaxed) >= pull->chunks)
+        return 0;
+    *first = atomic_fetch_add_explicit(&pull->claimed, most, memory_order_relaxed);
+    return *first >= pull->chunks ? 0 : pull->chunks - *first < most ? pull->chunks - *first : most;
+}
+
+/* Where a chunk ends. */
+static size_t end_of(size_t begin, size_t chunk_bytes, size_t bytes) {
+    return bytes - begin < chunk_bytes ? bytes : begin + chunk_bytes;
+}
+
+bool inter_pull_put(inter_pulls *pulls, int index, const core_data *from, size_t bytes) {
+    inter_pull *pull = &pulls->pulls[index];
+    const uint64_t put = atomic_load_explicit(&pulls->put, memory_order_relaxed), place = put % INTER_PARTS;
+    const size_t chunk_bytes = pull->chunk_bytes;
+    uint64_t chunk;
+    /* Acquire: pairs with inter_pull_skip; the part that is written again has been read. */
+    if (pull->alone || put - atomic_load_explicit(&pulls->taken, memory_order_acquire) >= INTER_PARTS ||
+        !claim(pull, 1, &chunk))
+        return false;
+    size_t begin = chunk * chunk_bytes;
+    if (chunk_bytes > INTER_PART_BYTES || begin >= bytes) /* what the other side wrote is not trusted for a length */
+        return false;
+    core_pack(pulls->parts[place], from->buffer, from->type, from->count, begin, end_of(begin, chunk_bytes, bytes));
+    pulls->contents[place] = (inter_part){(uint64_t)index, chunk};
+    /* Release: pairs with inter_pull_comes, publishes the part. */
+    atomic_store_explicit(&pulls->put, put + 1, memory_order_release);
+    return true;
+}
+
+bool inter_pull_comes(const inter_pulls *pulls, inter_part *part) {
+    const uint64_t taken = atomic_load_explicit(&pulls->taken, memory_order_relaxed);
+    /* Acquire: pairs with the release in inter_pull_put. */
+    if (taken == atomic_load_explicit(&pulls->put, memory_order_acquire))
+        return false;
+    *part = pulls->contents[taken % INTER_PARTS];
+    return true;
+}
+
+void inter_pull_skip(inter_pulls *pulls) {
+    const uint64_t taken = atomic_load_explicit(&pulls->taken, memory_order_relaxed);
+    /* Release: pairs with inter_pull_put. */
+    atomic_store_explicit(&pulls->taken, taken + 1, memory_order_release);
+}
+
+static void have_done(inter_pull *pull, uint64_t chunks) {
+    uint64_t done = atomic_load_explicit(&pull->done, memory_order_relaxed) + chunks;
+    /* Release: pairs with inter_pull_done. */
+    atomic_store_explicit(&pull->done, done, memory_order_release);
+}
+
+void inter_pull_take(inter_pulls *pulls, inter_part part, const core_data *to, size_t bytes) {
+    inter_pull *pull = &pulls->pulls[part.pull];
+    const uint64_t taken = atomic_load_explicit(&pulls->taken, memory_order_relaxed);
+    size_t begin = part.chunk * pull->chunk_bytes;
+    if (begin < bytes)
+        core_unpack(to->buffer, pulls->parts[taken % INTER_PARTS], to->type, to->count, begin,
+                    end_of(begin, pull->chunk_bytes, bytes));
+    inter_pull_skip(pulls);
+    have_done(pull, 1);
+}
+
+static int error_of(int number) {
+    return number == ESRCH ? WEFT_ERR_PROC_FAILED : number == ENOMEM ? WEFT_ERR_NOMEM : WEFT_ERR_TRANSPORT;
+}
+
+int inter_pull_read(int process, uint64_t from, void *to, size_t bytes) {
+    uint64_t here = (uintptr_t)to;
+    while (bytes) {
+        struct iovec local = {(void *)(uintptr_t)here, bytes}, remote = {(void *)(uintptr_t)from, bytes};
+        ssize_t moved = process_vm_readv(process, &local, 1, &remote, 1, 0);
+        if (moved < 0 && errno == EINTR)
+            continue;
+        if (moved <= 0)
+            return error_of(moved < 0 ? errno : EFAULT);
+        here += (uint64_t)moved;
+        from += (uint64_t)moved;
+        bytes -= (size_t)moved;
+    }
+    return WEFT_SUCCESS;
+}
+
+/* Copies [begin, end) of the data from the sender's memory. */
+static int read_run(uint64_t from, const core_data *to, size_t begin, size_t end, int process, void *scratch) {
+    if (to->type->contiguous)
+        return inter_pull_read(process, from + begin, (char *)to->buffer + begin, end - begin);
+    for (int error; begin < end; begin += INTER_PART_BYTES) {
+        size_t stop = end_of(begin, INTER_PART_BYTES, end);
+        error = inter_pull_read(process, from + begin, scratch, stop - begin);
+        if (error)
+            return error;
+        core_unpack(to->buffer, scratch, to->type, to->count, begin, stop);
+    }
+    return WEFT_SUCCESS;
+}
+
+void inter_pull_abandon(inter_pull *pull) {
+    have_done(pull, pull->chunks);
+}
+
+bool inter_pull_read_chunks(inter_pull *pull, uint64_t from, size_t most_bytes, const core_data *to, size_t bytes,
+                            int process, void *scratch) {
+    uint64_t first, chunks = claim(pull, most_bytes / pull->chunk_bytes, &first);
+    if (!chunks)
+        return false;
+    size_t begin = first * pull->chunk_bytes;
+    int error = read_run(from, to, begin, end_of(begin, chunks * pull->chunk_bytes, bytes), process, scratch);
+    if (error)
+        atomic_store_explicit(&pull->error, error, memory_order_relaxed);
+    have_done(pull, chunks);
+    return true;
 }
 
 void inter_pull_withdraw(inter_pulls *pulls, uint64_t name) {
@@ -59,44 +165,4 @@ bool inter_pull_is_withdrawn(const inter_pulls *pulls, uint64_t name) {
         if (atomic_load_explicit(&pulls->withdrawn_names[i], memory_order_acquire) == name)
             return true;
     return count && name < atomic_load_explicit(&pulls->withdrawn_below, memory_order_relaxed);
-}
-
-static int error_of(int number) {
-    return number == ESRCH ? WEFT_ERR_PROC_FAILED : number == ENOMEM ? WEFT_ERR_NOMEM : WEFT_ERR_TRANSPORT;
-}
-
-static int copy(int process, bool read, uint64_t here, uint64_t there, size_t bytes) {
-    while (bytes) {
-        struct iovec local = {(void *)(uintptr_t)here, bytes}, remote = {(void *)(uintptr_t)there, bytes};
-        ssize_t moved = read ? process_vm_readv(process, &local, 1, &remote, 1, 0)
-                             : process_vm_writev(process, &local, 1, &remote, 1, 0);
-        if (moved < 0 && errno == EINTR)
-            continue;
-        if (moved <= 0)
-            return error_of(moved < 0 ? errno : EFAULT);
-        here += (uint64_t)moved;
-        there += (uint64_t)moved;
-        bytes -= (size_t)moved;
-    }
-    return WEFT_SUCCESS;
-}
-
-int inter_pull_read(int process, uint64_t from, void *to, size_t bytes) {
-    return copy(process, true, (uintptr_t)to, from, bytes);
-}
-
-bool inter_pull_copy(inter_pull *pull, bool receiver, int peer) {
-    if ((pull->alone && !receiver) || atomic_load_explicit(&pull->claimed, memory_order_relaxed) >= pull->chunks)
-        return false;
-    uint64_t chunk = atomic_fetch_add_explicit(&pull->claimed, 1, memory_order_relaxed);
-    if (chunk >= pull->chunks)
-        return false;
-    uint64_t offset = chunk * pull->chunk_bytes, from = pull->from + offset, to = pull->to + offset;
-    size_t bytes = pull->bytes - offset < pull->chunk_bytes ? pull->bytes - offset : pull->chunk_bytes;
-    int error = copy(peer, receiver, receiver ? to : from, receiver ? from : to, bytes);
-    if (error)
-        atomic_store_explicit(&pull->error, error, memory_order_relaxed);
-    /* Release: pairs with inter_pull_done, publishes the copy and its error; the adds of both ends form one chain. */
-    atomic_fetch_add_explicit(&pull->done, 1, memory_order_acq_rel);
-    return true;
 }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * Pulls: long copies from a buffer of one process to that of another one of the same host, with one copy and no memory in
- * between (process_vm_readv, process_vm_writev).
+ * Pulls: long messages between processes of one host, from a buffer of one to a buffer of the other.
  *
- * The sender offers a buffer. When the receiver has a buffer for it, it sets up a pull, cut in chunks, and copies them one by
- * one; a sender that waits takes chunks too, so that both cores work. Who has taken the last chunk does not matter: each sees
- * that all are done.
+ * The sender offers its data. When the receiver has a buffer for them it sets up a pull, cut in chunks, and then each side does what
+ * it can. The sender, whenever it is in weft, packs the next chunk into a *part* of shared memory, as long as one is free; the receiver
+ * unpacks what is in the parts. Both copy at once, what they copy stays in the cache, and data may lie in any layout on either side.
+ * When no part comes for a while, since the sender computes or has no core, the receiver copies chunks itself, straight from the
+ * sender's memory (process_vm_readv, which takes about twice the time), unless the sender's data do not lie in one run.
  *
- *     receiver: fields, then its bit in `active` ──▶ both: claim a chunk, copy, done + 1 ──▶ all done: the sender clears the bit
+ *     receiver: fields, then its bit in `active` ──▶ both: claim a chunk
+ *     sender: packs it into a part, put + 1 ──▶ receiver: unpacks it, taken + 1 ──▶ sender: the part is free again
+ *     receiver: all done ──▶ the sender clears the bit
  *
  * An offer can be taken back as long as no pull of it is seen: first its name is left for the receiver, then `active` is looked at
  * again. The receiver looks for the name when its pull is done. Both are sequentially consistent on either side, so one of them sees
@@ -16,54 +19,87 @@
 #ifndef INTER_PULL_H
 #define INTER_PULL_H
 
+#include <core/layout.h>
+#include <stdalign.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define INTER_PULLS     8   /* under way at once from one process to another; more wait */
-#define INTER_WITHDRAWN 128 /* offers that were taken back, of which the names are kept */
+#define INTER_PULLS      8   /* under way at once from one process to another; more wait */
+#define INTER_WITHDRAWN  128 /* offers that were taken back, of which the names are kept */
+#define INTER_PARTS      4   /* of all pulls from one process to another */
+#define INTER_PART_BYTES ((size_t)32 << 10)
 
 /** What a sender has. */
 typedef struct inter_offer {
-    uint64_t from; /* the address in the sender's memory */
+    uint64_t from; /* the address in the sender's memory; 0: the data do not lie in one run */
     uint64_t bytes;
     uint64_t name; /* the sender's own, to find its request again */
 } inter_offer;
 
-/** One pull, in memory that both have mapped. The receiver writes the plain fields before it sets the bit in `active`. */
+/** One pull, in memory that both have mapped. */
 typedef struct inter_pull {
-    _Alignas(128) uint64_t from, to; /* addresses in the sender's and in the receiver's memory */
-    uint64_t bytes, chunk_bytes;
-    uint64_t offered_bytes, name; /* of the offer */
-    uint32_t chunks, alone;
-    _Atomic uint32_t claimed; /* chunks that somebody has taken on; may go beyond `chunks` */
-    _Atomic uint32_t done;    /* chunks that are copied */
-    _Atomic int32_t error;    /* of a copy that failed; WEFT_SUCCESS */
+    /* The receiver writes these before it sets the bit in `active`: */
+    alignas(128) uint64_t chunk_bytes, chunks;
+    uint64_t name;         /* of the offer */
+    bool alone;            /* no parts for this one */
+    _Atomic uint64_t done; /* chunks that the receiver has */
+    /* Both write: */
+    alignas(64) _Atomic uint64_t claimed; /* chunks that somebody has taken on; may go beyond `chunks` */
+    _Atomic int32_t error;                /* of a copy that failed; WEFT_SUCCESS */
 } inter_pull;
 
+/** What is in a part. */
+typedef struct inter_part {
+    uint64_t pull, chunk;
+} inter_part;
+
 typedef struct inter_pulls {
-    _Alignas(128) _Atomic uint32_t
+    alignas(128) _Atomic uint32_t
         active;                 /* a bit for each pull: set by the receiver, cleared by the sender when all is done */
     _Atomic uint32_t withdrawn; /* so many offers were taken back */
     inter_pull pulls[INTER_PULLS];
     _Atomic uint64_t withdrawn_names[INTER_WITHDRAWN]; /* of the last of them … */
     _Atomic uint64_t withdrawn_below;                  /* … and no name below this one is good any more */
+    alignas(64) _Atomic uint64_t taken;                /* parts, in turn, that the receiver is done with */
+    alignas(64) _Atomic uint64_t put;                  /* parts that the sender has filled, and with what */
+    inter_part contents[INTER_PARTS];
+    alignas(64) unsigned char parts[INTER_PARTS][INTER_PART_BYTES];
 } inter_pulls;
 
 /**
- * The receiver sets up a pull of the first `bytes` bytes of an offer into `to`. `alone`: the sender does not help, because it
- * is receiving itself, or because the bytes are wanted in the receiver's cache; then the chunks are larger. `mine`: those that the receiver is not done with, a bit each.
- * Returns which pull it is, −1 when all are in use.
+ * The receiver sets up a pull of the first `bytes` bytes of an offer. `alone`: it copies all itself at once, because whoever loses
+ * its core between two parts would keep the other waiting; heeded when the data lie in one run. `mine`: those that the receiver is not
+ * done with, a bit each. Returns which pull it is, −1 when all are in use.
  */
-int inter_pull_begin(inter_pulls *pulls, unsigned mine, const inter_offer *offer, void *to, size_t bytes, bool alone);
+int inter_pull_begin(inter_pulls *pulls, unsigned mine, const inter_offer *offer, size_t bytes, bool alone);
 
-/** Copies one chunk, if one is left: `receiver` says which end the caller is, `peer` is the other one's process id. */
-bool inter_pull_copy(inter_pull *pull, bool receiver, int peer);
+/** The sender: packs the next of `bytes` bytes of data for a pull. False: there is no free part, or nothing to be put. */
+bool inter_pull_put(inter_pulls *pulls, int index, const core_data *from, size_t bytes);
 
-/** All chunks are copied. Acquire: pairs with the release in inter_pull_copy. */
+/** The receiver: what is in the next part? False: none has come. What it says is looked up, not trusted. */
+bool inter_pull_comes(const inter_pulls *pulls, inter_part *part);
+
+/** The receiver: unpacks that part to `bytes` bytes of data. */
+void inter_pull_take(inter_pulls *pulls, inter_part part, const core_data *to, size_t bytes);
+
+/** The receiver: throws that part away. */
+void inter_pull_skip(inter_pulls *pulls);
+
+/**
+ * The receiver: copies up to `most_bytes` (no less than a chunk) of `bytes` bytes from address `from` of the sender, whose memory is that of
+ * `process`. `scratch`: INTER_PART_BYTES bytes of its own. False: all chunks are taken on.
+ */
+bool inter_pull_read_chunks(inter_pull *pull, uint64_t from, size_t most_bytes, const core_data *to, size_t bytes,
+                            int process, void *scratch);
+
+/** The receiver: nothing will come, since the offer was taken back. */
+void inter_pull_abandon(inter_pull *pull);
+
+/** All chunks are copied. Acquire: pairs with have_done. */
 static inline bool inter_pull_done(const inter_pull *pull) {
-    return atomic_load_explicit(&pull->done, memory_order_acquire) == pull->chunks;
+    return atomic_load_explicit(&pull->done, memory_order_acquire) >= pull->chunks;
 }
 
 /** The sender takes an offer back, unless a pull of it can be seen afterwards. */

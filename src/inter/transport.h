@@ -8,6 +8,7 @@
 #ifndef INTER_TRANSPORT_H
 #define INTER_TRANSPORT_H
 
+#include <core/layout.h>
 #include <inter/bootstrap.h>
 #include <inter/directory.h>
 #include <stdbool.h>
@@ -27,11 +28,12 @@ typedef struct inter_completion {
 /** One send or receive under way. The caller's memory, which stays where it is until the request is complete. */
 typedef struct inter_request {
     inter_completion *completion; /* set by the caller, as is the next */
-    bool read_next; /* a receive whose bytes the caller reads at once: they had better be in its own cache */
-    int peer;       /* set by the transport, as are the rest */
-    size_t bytes;   /* what a receive must bring */
-    void *native;   /* the transport's own; NULL when complete */
-    void *buffer;   /* the transport's own, as are the rest: of a receive that waits in a list */
+    const core_data *
+        data; /* of an active message that does not lie in one run (`takes_layouts`), which stays there too; else NULL */
+    int peer;     /* set by the transport, as are the rest */
+    size_t bytes; /* what a receive must bring */
+    void *native; /* the transport's own; NULL when complete */
+    void *buffer; /* the transport's own, as are the rest: of a receive that waits in a list */
     uint64_t tag;
     struct inter_request *next;
 } inter_request;
@@ -86,6 +88,9 @@ struct inter_transport {
      */
     int (*am_send)(inter_transport *self, int peer, const inter_am_header *header, const void *buffer, size_t bytes,
                    bool rendezvous, inter_request *request);
+    /** May the data of active messages to a peer that are to be fetched, or fetched from there, lie as request->data says? `buffer` is
+     * NULL then. NULL: never. Any thread. */
+    bool (*takes_layouts)(const inter_transport *self, int peer);
     /** Gets the payload of an arrival; into less room than it has bytes: the first ones, and WEFT_ERR_TRUNCATE. Once an arrival. */
     int (*am_fetch)(inter_transport *self, const inter_arrival *arrival, void *buffer, size_t bytes,
                     inter_request *request);

@@ -6,7 +6,7 @@
 #define MOST_CHUNK_BYTES  ((size_t)128 << 10)
 #define CHUNKS            16
 
-void intra_handover_begin(intra_handover *handover, intra_data from, intra_data to, size_t bytes) {
+void intra_handover_begin(intra_handover *handover, core_data from, core_data to, size_t bytes) {
     size_t chunk = bytes / CHUNKS / 64 * 64;
     if (chunk < LEAST_CHUNK_BYTES)
         chunk = LEAST_CHUNK_BYTES;

@@ -13,25 +13,18 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/** One end's data. */
-typedef struct intra_data {
-    void *buffer;
-    const weft_datatype *type;
-    size_t count;
-} intra_data;
-
 typedef struct intra_handover {
     alignas(64) _Atomic size_t claimed; /* chunks that somebody has taken on; may go beyond `chunks` */
     _Atomic size_t done;                /* chunks that are copied */
     /* Set by the receiver before the sender learns of it: */
-    alignas(64) intra_data from, to;
+    alignas(64) core_data from, to;
     size_t bytes, chunks, chunk_bytes;
 } intra_handover;
 
 /** Less than this is not worth sharing. */
 #define INTRA_SHARED_BYTES ((size_t)32 << 10)
 
-void intra_handover_begin(intra_handover *handover, intra_data from, intra_data to, size_t bytes);
+void intra_handover_begin(intra_handover *handover, core_data from, core_data to, size_t bytes);
 
 /** Copies one chunk, if one is left. */
 bool intra_handover_copy(intra_handover *handover);

@@ -98,8 +98,8 @@ static void end_send(intra_send *send) {
 }
 
 static void receive_offer(intra_mailbox *mailbox, intra_receive *receive, intra_send *send) {
-    intra_data from = {(void *)(uintptr_t)send->buffer, send->type, send->count};
-    intra_data to = {receive->buffer, receive->type, receive->count};
+    core_data from = {(void *)(uintptr_t)send->buffer, send->type, send->count};
+    core_data to = {receive->buffer, receive->type, receive->count};
     if (receive->got_bytes < INTRA_SHARED_BYTES) {
         core_copy(to.buffer, to.type, to.count, from.buffer, from.type, from.count, 0, receive->got_bytes);
         end_send(send);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lines: messages between processes of a host. The processes are played by this one, which maps its own segments again and
 // reads and writes its own memory as that of another process.
+#include "active_messages.h"
 #include "effort.h"
 #include "intra/threads.h"
 
@@ -17,7 +18,9 @@
 extern "C" {
 #include <core/wait.h>
 #include <inter/lines.h>
+#include <inter/pull.h>
 #include <inter/transport_sim.h>
+#include <weft/datatype.h>
 #include <weft/error.h>
 }
 
@@ -114,16 +117,6 @@ const std::vector<size_t> lengths = {0,    1,     39,    40,    41,     64,     
                                      8191, 8192,  8193,  32767, 32768,  100000,  262145, (1 << 20) + 3,
                                      63,   70000, 65536, 4,     500000, 2500000, 40960};
 
-std::string some_text(size_t bytes, size_t seed) {
-    std::mt19937_64 random{seed};
-    std::string text(bytes, 0);
-    for (size_t i = 0; i < bytes; i += 8) {
-        uint64_t word = random();
-        memcpy(&text[i], &word, std::min<size_t>(8, bytes - i));
-    }
-    return text;
-}
-
 } // namespace
 
 // At first where every process has a core, then where they are short.
@@ -196,8 +189,8 @@ TEST_F(LinesThatWake, NobodySleepsForEver) {
     other.join();
 }
 
-// Either side can do all of the copying: nobody needs the other to call.
-TEST_F(Lines, ALongMessageNeedsOneSideOnly) {
+// The receiver can do all of the copying, if the sender does not call.
+TEST_F(Lines, ALongMessageNeedsTheReceiverOnly) {
     const std::string text = some_text(3000000, 1);
     Send sent;
     Receive got(transport[1], 0, tag_of_test, text.size());
@@ -208,16 +201,195 @@ TEST_F(Lines, ALongMessageNeedsOneSideOnly) {
     EXPECT_EQ(sent.completion.pending, 1u) << "the sender has not looked";
     transport[0]->progress(transport[0]);
     EXPECT_EQ(sent.completion.pending, 0u);
-    Send again;
-    Receive next(transport[1], 0, tag_of_test, text.size());
-    ASSERT_EQ(send(0, 1, tag_of_test, text, &again.request), WEFT_SUCCESS);
-    transport[1]->progress(transport[1]); // sets it up, and copies one chunk
-    EXPECT_EQ(next.completion.pending, 1u);
-    while (again.completion.pending)
+}
+
+// The sender puts what there is room for, and no more.
+TEST_F(Lines, ASenderThatCallsHelps) {
+    const std::string text = some_text(3000000, 1);
+    Send sent;
+    Receive got(transport[1], 0, tag_of_test, text.size());
+    ASSERT_EQ(send(0, 1, tag_of_test, text, &sent.request), WEFT_SUCCESS);
+    transport[1]->progress(transport[1]); // sets it up
+    size_t put = 0;
+    while (got.completion.pending) {
+        EXPECT_EQ(sent.completion.pending, 1u);
+        put += transport[0]->progress(transport[0]);
+        EXPECT_EQ(transport[0]->progress(transport[0]), 0u) << "nobody has taken anything since";
+        transport[1]->progress(transport[1]);
+    }
+    EXPECT_EQ(put, (text.size() + INTER_PART_BYTES - 1) / INTER_PART_BYTES) << "all came through the parts";
+    transport[0]->progress(transport[0]);
+    EXPECT_EQ(sent.completion.pending, 0u);
+    EXPECT_TRUE(got.text == text);
+}
+
+// What comes first is the sender's, then it is away for a while, and comes back.
+TEST_F(Lines, ASenderMayComeAndGo) {
+    const std::string text = some_text(20000000, 2);
+    Send sent;
+    Receive got(transport[1], 0, tag_of_test, text.size());
+    ASSERT_EQ(send(0, 1, tag_of_test, text, &sent.request), WEFT_SUCCESS);
+    size_t there = 0, away = 0;
+    for (int look = 0; got.completion.pending; look++) {
+        if (look / 3 % 2 == 0)
+            there += transport[0]->progress(transport[0]);
+        else
+            std::this_thread::sleep_for(std::chrono::microseconds(20));
+        away += transport[1]->progress(transport[1]) && look / 3 % 2;
+    }
+    EXPECT_GT(there, 1u);
+    EXPECT_GT(away, 1u);
+    EXPECT_TRUE(got.text == text);
+    transport[0]->progress(transport[0]);
+    EXPECT_EQ(sent.completion.pending, 0u);
+}
+
+// Active messages whose data do not lie in one run, here, there, or on both sides; some for less room than they need. `away`: those that lie
+// in one run at their sender come without it.
+class LinesWithLayouts : public Lines {
+  protected:
+    void SetUp() override {
+        Lines::SetUp();
+        ASSERT_EQ(weft_type_vector(1 << 15, 3, 5, WEFT_SHORT, &vector), WEFT_SUCCESS);
+        ASSERT_EQ(weft_type_commit(&vector), WEFT_SUCCESS);
+        for (int rank = 0; rank < local; rank++) {
+            ears.emplace_back(transport[rank]);
+            ears.back().listen();
+        }
+        ASSERT_TRUE(transport[0]->takes_layouts(transport[0], 1));
+        ASSERT_FALSE(transport[0]->takes_layouts(transport[0], local)) << "on another host";
+    }
+    void TearDown() override {
+        weft_type_free(&vector);
+        Lines::TearDown();
+    }
+    // One message's data, as they lie and packed.
+    struct Data {
+        Data(const weft_datatype *type, size_t count, size_t seed)
+            : memory(some_text(count ? size_t(type->extent) * count : 0, seed)), packed(type->size_bytes * count, 0) {
+            data = {&memory[0], type, count};
+            core_pack(&packed[0], &memory[0], type, count, 0, packed.size());
+        }
+        std::string memory, packed;
+        core_data data;
+    };
+    void exchange(bool laid_out_here, bool laid_out_there, size_t count, size_t room, bool away) {
+        Data from(vector, count, 5);
+        Pending sent;
+        inter_am_header header{{1, 2}};
+        sent.request.data = laid_out_here ? &from.data : nullptr;
+        ASSERT_EQ(transport[0]->am_send(transport[0], 1, &header, laid_out_here ? nullptr : from.packed.data(),
+                                        from.packed.size(), true, &sent.request),
+                  WEFT_SUCCESS);
+        ears[1].heard.clear();
+        while (ears[1].heard.empty())
+            transport[1]->progress(transport[1]);
+        Heard &heard = ears[1].heard.front();
+        Data to(vector, room, 6);
+        const std::string before = to.memory;
+        std::string plain(to.packed.size(), '.');
+        heard.request.data = laid_out_there ? &to.data : nullptr;
+        ASSERT_EQ(transport[1]->am_fetch(transport[1], &heard.arrival, laid_out_there ? nullptr : &plain[0],
+                                         to.packed.size(), &heard.request),
+                  WEFT_SUCCESS);
+        for (int look = 0; !heard.done(); look++) {
+            ASSERT_LT(look, 100000);
+            transport[1]->progress(transport[1]);
+            if (away)
+                std::this_thread::sleep_for(std::chrono::microseconds(10));
+            else
+                transport[0]->progress(transport[0]);
+        }
         transport[0]->progress(transport[0]);
-    transport[1]->progress(transport[1]);
-    EXPECT_EQ(next.completion.pending, 0u);
-    EXPECT_TRUE(next.text == text);
+        EXPECT_TRUE(sent.done());
+        EXPECT_EQ(heard.completion.error, room < count ? WEFT_ERR_TRUNCATE : WEFT_SUCCESS);
+        size_t both = std::min(from.packed.size(), to.packed.size());
+        std::string expected = before;
+        core_unpack(&expected[0], from.packed.data(), vector, room, 0, both);
+        if (laid_out_there) {
+            EXPECT_TRUE(to.memory == expected) << "what lies between the data too";
+        } else {
+            EXPECT_TRUE(plain.compare(0, both, from.packed, 0, both) == 0);
+            EXPECT_EQ(plain.find_first_not_of('.', both), std::string::npos);
+        }
+    }
+    weft_datatype *vector = nullptr;
+    std::deque<Ear> ears;
+};
+
+TEST_F(LinesWithLayouts, AllWays) {
+    for (int ways = 0; ways < 8; ways++)
+        for (size_t room : {3, 4, 2, 1}) {
+            bool here = ways & 1, there = ways & 2, away = ways & 4;
+            SCOPED_TRACE(std::to_string(ways) + ", room for " + std::to_string(room));
+            if (here && away)
+                continue;
+            ASSERT_NO_FATAL_FAILURE(exchange(here, there, 3, room, away));
+        }
+}
+
+// More at once than can be under way; some come only when the sender calls, for which others that are under way do not wait.
+TEST_F(LinesWithLayouts, ManyAtOnce) {
+    const size_t count = 30;
+    auto laid_out = [](size_t i) { return i % 3 == 1; };
+    std::deque<Data> from, to;
+    std::deque<Pending> sent(count);
+    for (size_t i = 0; i < count; i++) {
+        inter_am_header header{{i, 0}};
+        from.emplace_back(vector, 1, i);
+        sent[i].request.data = laid_out(i) ? &from[i].data : nullptr;
+        ASSERT_EQ(transport[0]->am_send(transport[0], 1, &header, laid_out(i) ? nullptr : from[i].packed.data(),
+                                        from[i].packed.size(), true, &sent[i].request),
+                  WEFT_SUCCESS);
+    }
+    while (ears[1].heard.size() < count)
+        transport[1]->progress(transport[1]);
+    for (size_t i = 0; i < count; i++) {
+        Heard &heard = ears[1].heard[i];
+        to.emplace_back(vector, 1, 100);
+        heard.request.data = &to[i].data;
+        ASSERT_EQ(transport[1]->am_fetch(transport[1], &heard.arrival, nullptr, to[i].packed.size(), &heard.request),
+                  WEFT_SUCCESS);
+    }
+    for (size_t i = 0; i < INTER_PULLS; i++)
+        while (!laid_out(i) && !ears[1].heard[i].done())
+            transport[1]->progress(transport[1]);
+    for (size_t i = 0; i < count; i++)
+        EXPECT_EQ(ears[1].heard[i].done(), i < INTER_PULLS && !laid_out(i)) << i;
+    while (!ears[1].all_done())
+        progress_all();
+    for (size_t i = 0; i < count; i++) {
+        std::string expected = some_text(to[i].memory.size(), 100);
+        core_unpack(&expected[0], from[i].packed.data(), vector, 1, 0, from[i].packed.size());
+        EXPECT_TRUE(to[i].memory == expected) << i;
+    }
+    progress_all();
+    for (Pending &one : sent)
+        EXPECT_TRUE(one.done());
+}
+
+// What a sender that needs to be there has taken back is not waited for.
+TEST_F(LinesWithLayouts, TakenBack) {
+    Data from(vector, 1, 5);
+    Pending sent;
+    inter_am_header header{{1, 2}};
+    sent.request.data = &from.data;
+    ASSERT_EQ(transport[0]->am_send(transport[0], 1, &header, nullptr, from.packed.size(), true, &sent.request),
+              WEFT_SUCCESS);
+    while (ears[1].heard.empty())
+        transport[1]->progress(transport[1]);
+    transport[0]->cancel(transport[0], &sent.request);
+    EXPECT_TRUE(sent.done());
+    EXPECT_EQ(sent.completion.error, WEFT_ERR_PROC_FAILED);
+    Heard &heard = ears[1].heard.front();
+    std::string plain(from.packed.size(), '.');
+    ASSERT_EQ(transport[1]->am_fetch(transport[1], &heard.arrival, &plain[0], plain.size(), &heard.request),
+              WEFT_SUCCESS);
+    transport[1]->cancel(transport[1], &heard.request); // while it waits
+    while (!heard.done())
+        transport[1]->progress(transport[1]);
+    EXPECT_EQ(heard.completion.error, WEFT_ERR_PROC_FAILED);
+    EXPECT_EQ(plain.find_first_not_of('.'), std::string::npos);
 }
 
 // More long messages than may be copied at once, received in another order than sent.
