@@ -35,6 +35,18 @@ typedef enum weft_wait_policy {
     WEFT_WAIT_BLOCK = 4  /**< sleep in the kernel: least processor time */
 } weft_wait_policy;
 
+/** Whether threads of a team are bound. WEFT_BIND_DEFAULT stands for the value of WEFT_BIND, "none" when it is not set. */
+typedef enum weft_bind_policy {
+    WEFT_BIND_DEFAULT = 0,
+    WEFT_BIND_NONE = 1, /**< weft binds nobody */
+    /**
+     * Each thread that enters a team is bound to a core of its own among those that the process may use, neighbours in the team beside
+     * each other, until it leaves the team. Not one that is bound already (it may not use all of these cores), nor in a team for
+     * which there are not enough. Processes of a host that may use the same cores share them out.
+     */
+    WEFT_BIND_CORE = 2
+} weft_bind_policy;
+
 /**
  * How a program that has its own means of communication lets weft start: weft calls `allgather` from the thread that is
  * inside weft_init or weft_finalize, in all processes alike.
@@ -72,6 +84,7 @@ typedef struct weft_options {
      * reduction is WEFT_ERR_MISMATCH.
      */
     int reproducible;
+    weft_bind_policy bind; /**< WEFT_BIND; see weftrun --bind for processes */
 } weft_options;
 
 /**

@@ -23,6 +23,7 @@ static const choice thread_levels[] = {{"funneled", WEFT_THREAD_FUNNELED},
                                        {0}};
 static const choice wait_policies[] = {
     {"auto", WEFT_WAIT_AUTO}, {"spin", WEFT_WAIT_SPIN}, {"yield", WEFT_WAIT_YIELD}, {"block", WEFT_WAIT_BLOCK}, {0}};
+static const choice bind_policies[] = {{"none", WEFT_BIND_NONE}, {"core", WEFT_BIND_CORE}, {0}};
 static const choice bootstraps[] = {
     {"auto", CORE_BOOTSTRAP_AUTO}, {"pmix", CORE_BOOTSTRAP_PMIX}, {"single", CORE_BOOTSTRAP_SINGLE}, {0}};
 
@@ -51,6 +52,8 @@ static const variable variables[CORE_VARIABLES] = {
                                     .choices = thread_levels, .meaning = "which threads may drive the network"},
     [CORE_VARIABLE_WAIT] = {"WEFT_WAIT", "auto", FIELD(wait_policy), OPTION(wait_policy), .choices = wait_policies,
                             .meaning = "how a thread waits for another"},
+    [CORE_VARIABLE_BIND] = {"WEFT_BIND", "none", FIELD(bind), OPTION(bind), .choices = bind_policies,
+                            .meaning = "what each thread of a team is bound to while it is in it"},
     [CORE_VARIABLE_THREADS] = {"WEFT_THREADS", "0", FIELD(threads), NO_OPTION, .low = 0, .high = WEFT_MAX_TEAM_THREADS,
                                .meaning = "threads of a team that names no number; 0: one a core"},
     [CORE_VARIABLE_SLOTS] = {"WEFT_SLOTS", "16", FIELD(slots), NO_OPTION, .low = 2, .high = 1024, .power_of_two = true,
@@ -82,7 +85,7 @@ static const variable variables[CORE_VARIABLES] = {
                              .meaning = "directory that each process writes a timeline to, at the end"},
 };
 _Static_assert(sizeof(weft_thread_level) == sizeof(int) && sizeof(weft_wait_policy) == sizeof(int) &&
-                   sizeof(enum core_bootstrap_choice) == sizeof(int),
+                   sizeof(weft_bind_policy) == sizeof(int) && sizeof(enum core_bootstrap_choice) == sizeof(int),
                "words are stored as int");
 
 static void describe_range(const variable *row, char *text, size_t bytes) {

@@ -20,6 +20,7 @@ enum core_bootstrap_choice { CORE_BOOTSTRAP_AUTO, CORE_BOOTSTRAP_PMIX, CORE_BOOT
 enum core_variable {
     CORE_VARIABLE_THREAD_LEVEL,
     CORE_VARIABLE_WAIT,
+    CORE_VARIABLE_BIND,
     CORE_VARIABLE_THREADS,
     CORE_VARIABLE_SLOTS,
     CORE_VARIABLE_BOOTSTRAP,
@@ -41,6 +42,7 @@ enum core_origin { CORE_ORIGIN_DEFAULT, CORE_ORIGIN_OPTION, CORE_ORIGIN_ENVIRONM
 typedef struct core_config {
     weft_thread_level thread_level;       /* WEFT_THREAD_LEVEL: funneled, serialized, multiple */
     weft_wait_policy wait_policy;         /* WEFT_WAIT: auto, spin, yield, block */
+    weft_bind_policy bind;                /* WEFT_BIND: none, core */
     int threads;                          /* WEFT_THREADS: default team size; 0: one a core */
     int slots;                            /* WEFT_SLOTS: operations a team may have under way */
     enum core_bootstrap_choice bootstrap; /* WEFT_BOOTSTRAP: auto, pmix, single */

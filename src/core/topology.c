@@ -63,23 +63,6 @@ void core_topology_read(core_topology *topology) {
     topology->host_cores = online > topology->allowed_cores ? (int)online : topology->allowed_cores;
 }
 
-void core_settle(core_crowd crowd, int thread) {
-    cpu_set_t allowed, own;
-    if (!crowd.all || sched_getaffinity(0, sizeof(allowed), &allowed) || CPU_COUNT(&allowed) < 2)
-        return;
-    int64_t others = (crowd.before + thread) * CPU_COUNT(&allowed) / crowd.all; /* cores before its own */
-    int cpu = 0;
-    while (!CPU_ISSET(cpu, &allowed) || others-- > 0)
-        cpu++;
-    if (cpu == sched_getcpu())
-        return;
-    /* The kernel moves a thread at once when it may not stay. */
-    CPU_ZERO(&own);
-    CPU_SET(cpu, &own);
-    if (!sched_setaffinity(0, sizeof(own), &own))
-        (void)sched_setaffinity(0, sizeof(allowed), &allowed);
-}
-
 static void print_object(FILE *file, hwloc_obj_t object, int depth, hwloc_const_cpuset_t ours) {
     char type[64], attributes[256];
     hwloc_obj_type_snprintf(type, sizeof(type), object, 0);
@@ -156,6 +139,47 @@ int core_topology_groups(int *sizes, int most) {
     }
     hwloc_bitmap_free(ours);
     hwloc_bitmap_free(both);
+    hwloc_topology_destroy(tree);
+    return count;
+}
+
+/* The one with that number among those of a core that are ours, or -1. */
+static int cpu_of_core(hwloc_obj_t core, int number, hwloc_const_bitmap_t ours) {
+    int cpu = -1;
+    do
+        cpu = hwloc_bitmap_next(core->cpuset, cpu);
+    while (cpu >= 0 && (!hwloc_bitmap_isset(ours, (unsigned)cpu) || number-- > 0));
+    return cpu;
+}
+
+static int list_cpus(hwloc_topology_t tree, hwloc_const_bitmap_t ours, int *cpus, int most) {
+    int count = 0;
+    for (int number = 0, before = -1; count < most && count != before; number++) {
+        before = count;
+        for (hwloc_obj_t core = NULL;
+             count < most && (core = hwloc_get_next_obj_by_type(tree, HWLOC_OBJ_CORE, core));) {
+            int cpu = cpu_of_core(core, number, ours);
+            if (cpu >= 0)
+                cpus[count++] = cpu;
+        }
+    }
+    return count;
+}
+
+int core_topology_cpus(int **cpus) {
+    hwloc_topology_t tree;
+    int count = 0;
+    *cpus = NULL;
+    if (load_tree(&tree) != WEFT_SUCCESS)
+        return 0;
+    hwloc_bitmap_t ours = hwloc_bitmap_alloc();
+    if (ours && read_binding(tree, ours)) {
+        int most = hwloc_bitmap_weight(ours);
+        *cpus = most > 0 ? malloc((size_t)most * sizeof(**cpus)) : NULL;
+        if (*cpus)
+            count = list_cpus(tree, ours, *cpus, most);
+    }
+    hwloc_bitmap_free(ours);
     hwloc_topology_destroy(tree);
     return count;
 }

@@ -23,18 +23,11 @@ void core_topology_read(core_topology *topology);
  */
 int core_topology_groups(int *sizes, int most);
 
-/** The threads that share the cores of a process: those of the processes before it, and all of them. */
-typedef struct core_crowd {
-    int64_t before, all; /* all: 0 where every thread has a core of its own */
-} core_crowd;
-
 /**
- * Puts the calling thread, number `thread` of its process, onto its share of the cores; from then on the system moves it as it
- * likes. Threads that give their cores away instead of sleeping look busy everywhere: it takes the system a tenth of a second to
- * see that three are on one core and one on the other, and so long everybody waits for those three. A hint: nothing happens where
- * there is no crowd, nothing to choose from, or no permission.
+ * The processing units that this process may use: one of each core, in the order in which they are beside each other, then the second of
+ * each, and so on. *cpus is the caller's to free. A full discovery. Returns how many; 0 if unknown.
  */
-void core_settle(core_crowd crowd, int thread);
+int core_topology_cpus(int **cpus);
 
 /** Prints the tree (package, NUMA node, L3, core) with hwloc, this process's cores marked. Returns a weft error code. */
 int core_topology_print(FILE *file);

@@ -5,8 +5,8 @@
 #ifndef HIER_COMM_H
 #define HIER_COMM_H
 
+#include <core/binding.h>
 #include <core/pool.h>
-#include <core/topology.h>
 #include <hier/activity.h>
 #include <hier/leaves.h>
 #include <hier/world.h>
@@ -103,6 +103,7 @@ struct weft_comm {
     weft_team *team; /* NULL: a process communicator */
     struct hier_ledger
         *ledger;          /* the team's, or its own; the world's once it is opened; NULL: its process is alone in it */
+    int bound;            /* core_bind(): of the handle that weft_team_enter gave */
     intra_member *member; /* of a thread communicator, as are the next */
     hier_agent *agent;
     hier_observer *observer; /* the agent's; NULL: the world's for process communicators */

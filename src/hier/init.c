@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* weft_init, weft_finalize: the one world of the library. */
 #include <core/error.h>
+#include <core/topology.h>
 #include <hier/arguments.h>
 #include <hier/channels.h>
 #include <hier/drive.h>

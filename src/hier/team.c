@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Teams: made by all processes together, entered and left by each thread on its own. */
 #include <core/error.h>
+#include <core/topology.h>
 #include <hier/arguments.h>
 #include <hier/channels.h>
 #include <hier/ledger.h>
@@ -345,6 +346,7 @@ int weft_team_enter(weft_team *team, int thread, weft_comm **comm) {
         return code;
     }
     core_settle(team->crowd, number);
+    made->bound = team->crowd.all ? -1 : core_bind(&team->world->places, team->crowd.before + number);
     *comm = made;
     return WEFT_SUCCESS;
 }
@@ -372,6 +374,7 @@ int weft_team_leave(weft_comm **comm) {
                           "attached",
                           leaving->rank, leaving->requests, leaving->buffer.base ? "a" : "no");
     _Atomic bool *taken = &leaving->team->taken[leaving->thread];
+    core_unbind(&leaving->world->places, leaving->bound);
     hier_agent_part(leaving);
     hier_messages_free(leaving);
     hier_parts_free(leaving);

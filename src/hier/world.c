@@ -134,6 +134,8 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
         return code;
     }
     made->waiting = core_waiting_resolve(config->wait_policy, crowded);
+    if (config->bind == WEFT_BIND_CORE)
+        core_places_read(&made->places);
     *world = made;
     return WEFT_SUCCESS;
 }
@@ -211,6 +213,7 @@ void hier_world_destroy(hier_world *world) {
     hier_contexts_destroy(&world->contexts);
     pthread_mutex_destroy(&world->channels_lock);
     hier_roster_destroy(&world->roster);
+    core_places_free(&world->places);
     free(world->node_offsets);
     free(world->carrier.failed);
     free(world);

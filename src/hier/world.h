@@ -6,8 +6,8 @@
 #ifndef HIER_WORLD_H
 #define HIER_WORLD_H
 
+#include <core/binding.h>
 #include <core/config.h>
-#include <core/topology.h>
 #include <core/wait.h>
 #include <hier/activity.h>
 #include <hier/carrier.h>
@@ -55,6 +55,7 @@ typedef struct hier_world {
     unsigned soon;           /* how often one was waited for in a short way (hier_request_ends_soon) */
     size_t *node_offsets;    /* 0, 1, 2, … size */
     core_crowd crowd;        /* with one thread a process */
+    core_places places;      /* of threads in teams */
     hier_layout layout;      /* of the process communicator: every node has one rank */
     weft_comm *process_comm; /* … and the first of a list: those that were split and have messages, under the funnel */
     hier_contexts contexts;
@@ -109,7 +110,7 @@ static inline void hier_load_add(hier_load *load, int64_t threads, bool shares_c
 /** Does a core have to carry several? *crowd: who shares them, if the process's own do. */
 static inline bool hier_is_overloaded(const hier_load *load, int host_cores, int cores, core_crowd *crowd) {
     bool crowded = load->on_cores.all > cores;
-    *crowd = crowded ? load->on_cores : (core_crowd){0, 0};
+    *crowd = (core_crowd){load->on_cores.before, crowded ? load->on_cores.all : 0};
     return crowded || load->on_host > host_cores;
 }
 

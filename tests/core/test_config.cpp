@@ -59,6 +59,7 @@ TEST_F(Config, Defaults) {
     ASSERT_EQ(load(), WEFT_SUCCESS);
     EXPECT_EQ(config.thread_level, WEFT_THREAD_SERIALIZED);
     EXPECT_EQ(config.wait_policy, WEFT_WAIT_AUTO);
+    EXPECT_EQ(config.bind, WEFT_BIND_NONE);
     EXPECT_EQ(config.threads, 0);
     EXPECT_EQ(config.slots, 16);
     EXPECT_EQ(config.bootstrap, CORE_BOOTSTRAP_AUTO);
@@ -89,6 +90,10 @@ TEST_F(Config, EveryWord) {
         EXPECT_EQ(load_with("WEFT_BOOTSTRAP", word), WEFT_SUCCESS);
         EXPECT_EQ(config.bootstrap, value) << word;
     }
+    for (bool core : {true, false}) {
+        EXPECT_EQ(load_with("WEFT_BIND", core ? "core" : "none"), WEFT_SUCCESS);
+        EXPECT_EQ(config.bind, core ? WEFT_BIND_CORE : WEFT_BIND_NONE);
+    }
     for (int on : {0, 1}) {
         EXPECT_EQ(load_with("WEFT_LINES", on ? "on" : "off"), WEFT_SUCCESS);
         EXPECT_EQ(config.lines, on);
@@ -96,7 +101,7 @@ TEST_F(Config, EveryWord) {
 }
 
 TEST_F(Config, WordsAreExact) {
-    for (const char *name : {"WEFT_THREAD_LEVEL", "WEFT_WAIT", "WEFT_BOOTSTRAP", "WEFT_LINES"})
+    for (const char *name : {"WEFT_THREAD_LEVEL", "WEFT_WAIT", "WEFT_BIND", "WEFT_BOOTSTRAP", "WEFT_LINES"})
         for (const char *bad : {"", " ", "Auto", "auto ", " auto", "autox", "1", "multiples"}) {
             EXPECT_EQ(load_with(name, bad), WEFT_ERR_CONFIG) << name << "=" << bad;
             EXPECT_TRUE(error_has(std::string(name) + " is \"" + bad + "\"; expected one of: ")) << weft_last_error();
@@ -196,10 +201,12 @@ TEST_F(Config, OptionsWinOverDefaults) {
     options.algorithm = "bcast=MST/flags";
     options.hang_timeout = 60;
     options.reproducible = 1;
+    options.bind = WEFT_BIND_CORE;
     options.hang_report = "/tmp/where";
     ASSERT_EQ(load(&options), WEFT_SUCCESS);
     EXPECT_EQ(config.hang_timeout, 60);
     EXPECT_EQ(config.reproducible, 1);
+    EXPECT_EQ(config.bind, WEFT_BIND_CORE);
     EXPECT_STREQ(config.hang_report, "/tmp/where");
     EXPECT_EQ(config.thread_level, WEFT_THREAD_FUNNELED);
     EXPECT_EQ(config.wait_policy, WEFT_WAIT_BLOCK);

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 extern "C" {
+#include <core/binding.h>
 #include <core/topology.h>
 #include <weft/error.h>
 }
@@ -133,6 +134,55 @@ TEST(Topology, AFileThatIsNoMachineIsAnError) {
     EXPECT_EQ(code, WEFT_ERR_CONFIG);
     EXPECT_EQ(tree, "");
     EXPECT_NE(std::string(weft_last_error()).find("hwloc"), std::string::npos);
+}
+
+TEST(Topology, EveryUnitThatWeMayUseOnce) {
+    const std::vector<int> expected = allowed_cpus();
+    int *cpus = nullptr, count = core_topology_cpus(&cpus);
+    std::vector<int> found(cpus, cpus + count);
+    std::sort(found.begin(), found.end());
+    EXPECT_EQ(found, expected);
+    free(cpus);
+    with_binding({expected.back()}, [&] {
+        ASSERT_EQ(core_topology_cpus(&cpus), 1);
+        EXPECT_EQ(cpus[0], expected.back());
+        free(cpus);
+    });
+    // That of another machine is of no use.
+    setenv("HWLOC_SYNTHETIC", "package:2 core:2 pu:2", 1);
+    EXPECT_EQ(core_topology_cpus(&cpus), 0);
+    EXPECT_EQ(cpus, nullptr);
+    // Unless it is told to be this one: one unit of each core first.
+    setenv("HWLOC_THISSYSTEM", "1", 1);
+    count = core_topology_cpus(&cpus);
+    unsetenv("HWLOC_THISSYSTEM");
+    unsetenv("HWLOC_SYNTHETIC");
+    if (expected == std::vector<int>{0, 1}) {
+        EXPECT_EQ(std::vector<int>(cpus, cpus + count), expected) << "of the first core both";
+    }
+    free(cpus);
+}
+
+TEST(Bind, OnePlaceAndBack) {
+    const std::vector<int> all = allowed_cpus();
+    core_places places;
+    core_places_read(&places);
+    ASSERT_EQ(size_t(places.count), all.size());
+    EXPECT_EQ(core_bind(&places, places.count), -1) << "there is no such place";
+    for (int place = 0; place < places.count; place++) {
+        int cpu = core_bind(&places, place);
+        EXPECT_EQ(cpu, places.cpus[place]);
+        EXPECT_EQ(allowed_cpus(), std::vector<int>{cpu});
+        if (places.count > 1) {
+            EXPECT_EQ(core_bind(&places, 0), -1) << "it is bound";
+        }
+        core_unbind(&places, cpu);
+        EXPECT_EQ(allowed_cpus(), all);
+    }
+    core_unbind(&places, -1);
+    core_places_free(&places);
+    EXPECT_EQ(core_bind(&places, 0), -1) << "nobody asked for it";
+    core_places_free(&places);
 }
 
 // Four threads of a crowd, in turn, so that one that stays where it is would be on the wrong core every other time.

@@ -13,6 +13,7 @@
 #include <vector>
 extern "C" {
 #include <core/error.h>
+#include <hier/channels.h>
 #include <hier/ledger.h>
 #include <hier/progress.h>
 #include <inter/transport_sim.h>
@@ -137,6 +138,16 @@ class SimWorlds {
     }
 
   private:
+    // A "go on" may still be on its way there.
+    static void look_at_channels(hier_world *world) {
+        for (int number = 0; number < INTER_CHANNELS; number++)
+            if (hier_channel *channel = hier_channel_at(world, number)) {
+                hier_channel_enter(channel);
+                channel->transport->progress(channel->transport);
+                hier_channel_leave(channel);
+            }
+    }
+
     // Processes that waited long have asked others about their calls: who is through hears that too.
     void part(hier_world *world) {
         int count = int(shape_.threads.size());
@@ -148,6 +159,7 @@ class SimWorlds {
                 world->transport->progress(world->transport);
                 hier_progress(world);
                 hier_funnel_leave(world);
+                look_at_channels(world);
                 std::this_thread::yield();
             }
         }

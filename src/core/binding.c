@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/binding.h>
+#include <core/topology.h>
+#include <sched.h>
+#include <stdlib.h>
+
+void core_settle(core_crowd crowd, int thread) {
+    cpu_set_t allowed, own;
+    if (!crowd.all || sched_getaffinity(0, sizeof(allowed), &allowed) || CPU_COUNT(&allowed) < 2)
+        return;
+    int64_t others = (crowd.before + thread) * CPU_COUNT(&allowed) / crowd.all; /* cores before its own */
+    int cpu = 0;
+    while (!CPU_ISSET(cpu, &allowed) || others-- > 0)
+        cpu++;
+    if (cpu == sched_getcpu())
+        return;
+    /* The kernel moves a thread at once when it may not stay. */
+    CPU_ZERO(&own);
+    CPU_SET(cpu, &own);
+    if (!sched_setaffinity(0, sizeof(own), &own))
+        (void)sched_setaffinity(0, sizeof(allowed), &allowed);
+}
+
+void core_places_read(core_places *places) {
+    places->count = core_topology_cpus(&places->cpus);
+    for (int i = 0; i < places->count; i++)
+        if (places->cpus[i] >= CPU_SETSIZE) { /* more than cpu_set_t has room for */
+            core_places_free(places);
+            return;
+        }
+}
+
+void core_places_free(core_places *places) {
+    free(places->cpus);
+    *places = (core_places){0};
+}
+
+/* May the calling thread use just these? */
+static bool is_own_set(const cpu_set_t *expected) {
+    cpu_set_t own;
+    return !sched_getaffinity(0, sizeof(own), &own) && CPU_EQUAL(&own, expected);
+}
+
+static void set_of(const core_places *places, cpu_set_t *set) {
+    CPU_ZERO(set);
+    for (int i = 0; i < places->count; i++)
+        CPU_SET(places->cpus[i], set);
+}
+
+int core_bind(const core_places *places, int64_t place) {
+    cpu_set_t all, one;
+    if (place >= places->count)
+        return -1;
+    set_of(places, &all);
+    CPU_ZERO(&one);
+    CPU_SET(places->cpus[place], &one);
+    return is_own_set(&all) && !sched_setaffinity(0, sizeof(one), &one) ? places->cpus[place] : -1;
+}
+
+void core_unbind(const core_places *places, int cpu) {
+    cpu_set_t all, one;
+    if (cpu < 0)
+        return;
+    set_of(places, &all);
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    if (is_own_set(&one))
+        (void)sched_setaffinity(0, sizeof(all), &all);
+}
