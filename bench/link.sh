@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Compares weft with Open MPI over a link of 1 Gbit/s between two hosts, which are two network namespaces of this machine:
 #
-#     bench/link.sh BUILD_FOLDER [--rounds R] [--threads T]
+#     bench/link.sh BUILD_FOLDER [--rounds R] [--threads T] [--overlap]
 #
 # weft has a process of T threads (default: 4) on each host, Open MPI T processes on each, which yield while they wait; they take turns. Beside
 # their times stands what the link needs for the bytes that the operation's formula puts on it in one direction. Open MPI's mpirun
 # starts both. Needs the right to make namespaces, and the programs ip, tc, unshare, nsenter, setpriv and mpirun. All namespaces are nameless
 # and go with this script.
+#
+# --overlap: how much of a nonblocking collective of two processes, one on each host, computation hides (weft-bench --help).
 set -euo pipefail
 export LC_ALL=C OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
@@ -69,16 +71,29 @@ measure() {
     done
 }
 
-# One line an operation. In one direction: all of a broadcast; as much of an allreduce in halves; half of an allgather; of an alltoall what
-# half of the ranks have for the other half.
-print() {
-    awk -v threads="$threads" -v rate="$rate_mbit" '
+measure_overlap() {
+    local round operation
+    for ((round = 1; round <= rounds; round++)); do
+        for operation in bcast allreduce allgather alltoall; do
+            over_link 1 "$bin/weft-bench" "$operation" --level process --overlap --bytes 1M
+            over_link 1 --mca pml ucx --mca pml_ucx_tls any --mca pml_ucx_devices any "$bin/peer-openmpi" "$operation" --overlap --bytes 1M
+        done
+    done
+}
+
+functions='
         function field(name) { match($0, "\"" name "\": [^,}]*"); return substr($0, RSTART + length(name) + 4, RLENGTH - length(name) - 4) }
         function median(list,   n, i, j, t, a) {
             n = split(list, a, " ")
             for (i = 2; i <= n; i++) for (j = i; j > 1 && a[j] + 0 < a[j - 1] + 0; j--) { t = a[j]; a[j] = a[j - 1]; a[j - 1] = t }
             return a[int((n + 1) / 2)]
         }
+'
+
+# One line an operation. In one direction: all of a broadcast; as much of an allreduce in halves; half of an allgather; of an alltoall what
+# half of the ranks have for the other half.
+print() {
+    awk -v threads="$threads" -v rate="$rate_mbit" "$functions"'
         {
             operation = field("operation"); gsub("\"", "", operation)
             library = field("library"); gsub("\"", "", library)
@@ -99,27 +114,48 @@ print() {
         }'
 }
 
+# One line an operation, medians over the rounds.
+print_overlap() {
+    awk "$functions"'
+        {
+            operation = field("operation"); gsub("\"", "", operation)
+            library = field("library"); gsub("\"", "", library)
+            if (!(operation in bytes)) order[++operations] = operation
+            bytes[operation] = field("bytes")
+            blocking[operation, library] = blocking[operation, library] " " field("blocking_us") / 1000
+            hidden[operation, library] = hidden[operation, library] " " field("hidden_percent")
+        }
+        END {
+            printf "%-10s %9s  %17s  %17s\n", "operation", "bytes", "weft, ms hidden %", "Open MPI"
+            for (i = 1; i <= operations; i++) {
+                o = order[i]
+                printf "%-10s %9d  %8.2f %8.1f  %8.2f %8.1f\n", o, bytes[o], median(blocking[o, "weft"]), median(hidden[o, "weft"]), median(blocking[o, "openmpi"]), median(hidden[o, "openmpi"])
+            }
+        }'
+}
+
 case ${1:-} in
     --remote) remote "${@:2}" ;;
     --inside)
         directory=$2 bin=$3 rounds=$4 threads=$5 mpirun=$6
         lay_cables "$directory"
-        measure >"$directory/rows"
+        if [ "$7" = 1 ]; then measure_overlap; else measure; fi >"$directory/rows"
         exit
         ;;
 esac
 
-build="" rounds=3 threads=4
+build="" rounds=3 threads=4 overlap=0
 while [ $# -gt 0 ]; do
     case $1 in
         --rounds) rounds=${2:?} && shift ;;
         --threads) threads=${2:?} && shift ;;
+        --overlap) overlap=1 ;;
         *) build=$1 ;;
     esac
     shift
 done
 case $rounds$threads in *[!0-9]* | 0*) fail "rounds and threads are numbers" ;; esac
-[ -x "$build/bin/weft-bench" ] && [ -x "$build/bin/peer-openmpi" ] || fail "usage: bench/link.sh BUILD_FOLDER [--rounds R] [--threads T]; the folder has weft-bench and peer-openmpi"
+[ -x "$build/bin/weft-bench" ] && [ -x "$build/bin/peer-openmpi" ] || fail "usage: bench/link.sh BUILD_FOLDER [--rounds R] [--threads T] [--overlap]; the folder has weft-bench and peer-openmpi"
 mpirun=$(command -v mpirun.openmpi || command -v mpirun) || fail "there is no mpirun"
 for tool in ip tc unshare nsenter setpriv; do
     command -v $tool >/dev/null || fail "there is no $tool"
@@ -133,5 +169,5 @@ chmod +x "$directory/remote"
 outer=(unshare --net --mount)
 "${outer[@]}" true 2>/dev/null || outer=(unshare --user --map-root-user --net --mount)
 "${outer[@]}" true 2>/dev/null || fail "namespaces are not permitted here"
-"${dies[@]}" "${outer[@]}" bash "$here/link.sh" --inside "$directory" "$bin" "$rounds" "$threads" "$mpirun"
-print <"$directory/rows"
+"${dies[@]}" "${outer[@]}" bash "$here/link.sh" --inside "$directory" "$bin" "$rounds" "$threads" "$mpirun" "$overlap"
+if [ "$overlap" = 1 ]; then print_overlap; else print; fi <"$directory/rows"

@@ -163,9 +163,9 @@ TEST(Why, TheMachineMatters) {
     EXPECT_LT(seconds("processes=8", "DISS"), 3 * 0.5);
     Result shared = run({"--why", "reduce", "--nodes", "2", "--bytes", "1M", "--machine", "processes=2"});
     EXPECT_EQ(line_of(shared.out, "reduce of").substr(0, 54), "reduce of 1048576 bytes a rank, 2 nodes of one host of");
-    EXPECT_EQ(line_of(shared.out, "reduce 2 1 any"), "reduce 2 1 any RAB/slices host fits");
+    EXPECT_EQ(line_of(shared.out, "reduce 2 1 any"), "reduce 2 1 any MST/slices host fits");
     Result apart = run({"--why", "reduce", "--nodes", "2", "--bytes", "1M"});
-    EXPECT_EQ(line_of(apart.out, "reduce 2 1 any"), "reduce 2 1 any RAB/slices host no: for nodes of one host");
+    EXPECT_EQ(line_of(apart.out, "reduce 2 1 any"), "reduce 2 1 any MST/slices host no: for nodes of one host");
     Result alone = run({"--why", "bcast", "--nodes", "1"});
     EXPECT_EQ(alone.status, 0);
     EXPECT_EQ(count(alone.out, "One node: there is nothing between processes to predict."), 1) << alone.out;
