@@ -14,6 +14,8 @@
 #define PAUSE_NS    50000L
 /* Who has a channel of his own looks so seldom at the main one, which all threads share. */
 #define MAIN_EVERY  64
+/* Who only tests moves on what he can, since it may be long until he comes again: a socket brings a message in many small steps. */
+#define MOST_LOOKS  64
 
 static core_pool agents = CORE_POOL_INITIALIZER;
 
@@ -150,16 +152,16 @@ static bool may_drive(const hier_wait *wait) {
 }
 
 /* Some looks at the network by who holds the funnel. True when look(), which needs it, says so. With `once`, as long as something
- * happens. */
+ * happens, and when it has, once more after that. */
 static bool drive(const hier_wait *wait, bool once, bool *moved) {
     hier_world *world = wait->world;
     bool done = wait->funnel && wait->look(wait->argument);
-    int rounds = hier_looks_in_funnel(wait->waiting);
+    int rounds = once ? MOST_LOOKS : hier_looks_in_funnel(wait->waiting), idle = 0;
     for (int round = 0; round < rounds && !done; round++) {
         if (hier_progress(world) || (wait->agent && hier_agent_progress(wait->agent))) {
             *moved = true;
             done = !wait->funnel || wait->look(wait->argument);
-        } else if (once) {
+        } else if (once && (!*moved || idle++)) {
             break;
         }
     }
