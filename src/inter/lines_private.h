@@ -176,11 +176,10 @@ static inline int inter_lines_length_error(uint64_t came, uint64_t expected) {
 }
 
 /** Sets a pull up for an offer that has its receive; false when all are in use. Without a request: of nothing. */
-bool inter_lines_begin_pull(const inter_lines *lines, inter_neighbour *from, const inter_offer *offer,
-                            inter_request *request);
+bool inter_lines_begin_pull(inter_neighbour *from, const inter_offer *offer, inter_request *request);
 
 /** A receive has met its offer: a pull, now or later. WEFT_ERR_NOMEM. */
-int inter_lines_match(const inter_lines *lines, inter_neighbour *from, const inter_offer *of, inter_request *request);
+int inter_lines_match(inter_neighbour *from, const inter_offer *of, inter_request *request);
 
 /** Pulls that may begin now, and a part of one that is under way. The number of events. */
 unsigned inter_lines_receive_pulls(const inter_lines *lines, inter_neighbour *from);

@@ -10,10 +10,9 @@
 #define LEAST_REACH INTER_PART_BYTES
 #define MOST_REACH  ((size_t)1 << 20)
 
-bool inter_lines_begin_pull(const inter_lines *lines, inter_neighbour *from, const inter_offer *of,
-                            inter_request *request) {
+bool inter_lines_begin_pull(inter_neighbour *from, const inter_offer *of, inter_request *request) {
     size_t bytes = !request ? 0 : of->bytes < request->bytes ? of->bytes : request->bytes;
-    int index = inter_pull_begin(&from->from->pulls, from->incoming, of, bytes, inter_lines_is_crowded(lines));
+    int index = inter_pull_begin(&from->from->pulls, from->incoming, of, bytes);
     if (index < 0)
         return false;
     if (request) {
@@ -28,8 +27,8 @@ bool inter_lines_begin_pull(const inter_lines *lines, inter_neighbour *from, con
     return true;
 }
 
-int inter_lines_match(const inter_lines *lines, inter_neighbour *from, const inter_offer *of, inter_request *request) {
-    if (!from->matched.first && inter_lines_begin_pull(lines, from, of, request))
+int inter_lines_match(inter_neighbour *from, const inter_offer *of, inter_request *request) {
+    if (!from->matched.first && inter_lines_begin_pull(from, of, request))
         return WEFT_SUCCESS;
     inter_stored *item = malloc(sizeof(*item));
     if (!item)
@@ -84,41 +83,41 @@ static bool take_part(inter_neighbour *from) {
     return true;
 }
 
-static bool is_dry(inter_neighbour *from) {
+/* Where cores are short the sender may have none, and may only get this one: nobody waits for it. */
+static bool is_dry(const inter_lines *lines, inter_neighbour *from) {
+    if (inter_lines_is_crowded(lines))
+        return true;
     uint64_t now = core_now_ns();
     if (!from->dry_since_ns)
         from->dry_since_ns = now;
     return now - from->dry_since_ns >= PATIENCE_NS;
 }
 
-/* Reads what the sender does not put, now that none of its parts has come for a while; or at once, if it is not to put any. */
-static bool read_chunks(const inter_lines *lines, inter_neighbour *from, int index, bool dry) {
+/* Reads what the sender does not put. */
+static bool read_chunks(const inter_lines *lines, inter_neighbour *from, int index) {
     inter_pulls *pulls = &from->from->pulls;
-    inter_pull *pull = &pulls->pulls[index];
     inter_incoming *of = &from->pulls[index];
-    if (!dry && !pull->alone)
-        return false;
     if (!of->offer.from) { /* only the sender knows where they lie */
         if (inter_pull_is_withdrawn(pulls, of->offer.name))
-            inter_pull_abandon(pull);
+            inter_pull_abandon(&pulls->pulls[index]);
         return false;
     }
     const core_data data = data_of(of->request);
-    size_t reach = pull->alone ? MOST_REACH : from->reach;
-    if (!inter_pull_read_chunks(pull, of->offer.from, reach, &data, of->bytes, from->process, lines->scratch))
+    if (!inter_pull_read_chunks(&pulls->pulls[index], of->offer.from, from->reach, &data, of->bytes, from->process,
+                                lines->scratch))
         return false;
-    if (!pull->alone && from->reach < MOST_REACH)
+    if (from->reach < MOST_REACH)
         from->reach *= 2;
     return true;
 }
 
-/* One at a time: what came is used while it is in the cache. */
+/* For one at a time: what came is used while it is in the cache. */
 static unsigned receive_directly(const inter_lines *lines, inter_neighbour *from) {
-    const bool dry = is_dry(from);
+    const bool dry = is_dry(lines, from);
     for (int i = 0; from->incoming >> i; i++) {
         if (!(from->incoming >> i & 1))
             continue;
-        bool some = read_chunks(lines, from, i, dry);
+        bool some = dry && read_chunks(lines, from, i);
         if (end_receive(from, i) || some)
             return 1;
     }
@@ -128,7 +127,7 @@ static unsigned receive_directly(const inter_lines *lines, inter_neighbour *from
 unsigned inter_lines_receive_pulls(const inter_lines *lines, inter_neighbour *from) {
     unsigned events = 0, parts = 0;
     while (from->matched.first &&
-           inter_lines_begin_pull(lines, from, &from->matched.first->offer, from->matched.first->request)) {
+           inter_lines_begin_pull(from, &from->matched.first->offer, from->matched.first->request)) {
         events += !from->matched.first->request; /* the sender may go on */
         free(inter_store_take(&from->matched, NULL));
     }
