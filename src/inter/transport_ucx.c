@@ -26,6 +26,8 @@ int inter_ucx_code(ucs_status_t status) {
     case UCS_ERR_CONNECTION_RESET:
     case UCS_ERR_ENDPOINT_TIMEOUT:
     case UCS_ERR_UNREACHABLE:
+    case UCS_ERR_NOT_CONNECTED: /* of what was on its way when the other end closed */
+    case UCS_ERR_IO_ERROR:
     case UCS_ERR_CANCELED:
         return WEFT_ERR_PROC_FAILED;
     default:
