@@ -42,7 +42,8 @@ typedef enum weft_bind_policy {
     /**
      * Each thread that enters a team is bound to a core of its own among those that the process may use, neighbours in the team beside
      * each other, until it leaves the team. Not one that is bound already (it may not use all of these cores), nor in a team for
-     * which there are not enough. Processes of a host that may use the same cores share them out.
+     * which there are not enough. Processes of a host that may use the same cores share them out. Threads that a bound one starts are
+     * bound to the same core.
      */
     WEFT_BIND_CORE = 2
 } weft_bind_policy;
