@@ -88,6 +88,12 @@ functions='
             for (i = 2; i <= n; i++) for (j = i; j > 1 && a[j] + 0 < a[j - 1] + 0; j--) { t = a[j]; a[j] = a[j - 1]; a[j - 1] = t }
             return a[int((n + 1) / 2)]
         }
+        function read_row() {
+            operation = field("operation"); gsub("\"", "", operation)
+            library = field("library"); gsub("\"", "", library)
+            if (!(operation in bytes)) order[++operations] = operation
+            bytes[operation] = field("bytes")
+        }
 '
 
 # One line an operation. In one direction: all of a broadcast; as much of an allreduce in halves; half of an allgather; of an alltoall what
@@ -95,10 +101,7 @@ functions='
 print() {
     awk -v threads="$threads" -v rate="$rate_mbit" "$functions"'
         {
-            operation = field("operation"); gsub("\"", "", operation)
-            library = field("library"); gsub("\"", "", library)
-            if (!(operation in bytes)) order[++operations] = operation
-            bytes[operation] = field("bytes")
+            read_row()
             medians[operation, library] = medians[operation, library] " " field("median_us") / 1000
             least = field("min_us") / 1000
             if (!((operation, library) in min) || least < min[operation, library]) min[operation, library] = least
@@ -118,10 +121,7 @@ print() {
 print_overlap() {
     awk "$functions"'
         {
-            operation = field("operation"); gsub("\"", "", operation)
-            library = field("library"); gsub("\"", "", library)
-            if (!(operation in bytes)) order[++operations] = operation
-            bytes[operation] = field("bytes")
+            read_row()
             blocking[operation, library] = blocking[operation, library] " " field("blocking_us") / 1000
             hidden[operation, library] = hidden[operation, library] " " field("hidden_percent")
         }

@@ -4,8 +4,15 @@
 #include <sched.h>
 #include <stdlib.h>
 
+static cpu_set_t only(int cpu) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    return set;
+}
+
 void core_settle(core_crowd crowd, int thread) {
-    cpu_set_t allowed, own;
+    cpu_set_t allowed;
     if (!crowd.all || sched_getaffinity(0, sizeof(allowed), &allowed) || CPU_COUNT(&allowed) < 2)
         return;
     int64_t others = (crowd.before + thread) * CPU_COUNT(&allowed) / crowd.all; /* cores before its own */
@@ -15,8 +22,7 @@ void core_settle(core_crowd crowd, int thread) {
     if (cpu == sched_getcpu())
         return;
     /* The kernel moves a thread at once when it may not stay. */
-    CPU_ZERO(&own);
-    CPU_SET(cpu, &own);
+    const cpu_set_t own = only(cpu);
     if (!sched_setaffinity(0, sizeof(own), &own))
         (void)sched_setaffinity(0, sizeof(allowed), &allowed);
 }
@@ -41,29 +47,25 @@ static bool is_own_set(const cpu_set_t *expected) {
     return !sched_getaffinity(0, sizeof(own), &own) && CPU_EQUAL(&own, expected);
 }
 
-static void set_of(const core_places *places, cpu_set_t *set) {
-    CPU_ZERO(set);
+static cpu_set_t all_of(const core_places *places) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
     for (int i = 0; i < places->count; i++)
-        CPU_SET(places->cpus[i], set);
+        CPU_SET(places->cpus[i], &set);
+    return set;
 }
 
 int core_bind(const core_places *places, int64_t place) {
-    cpu_set_t all, one;
     if (place >= places->count)
         return -1;
-    set_of(places, &all);
-    CPU_ZERO(&one);
-    CPU_SET(places->cpus[place], &one);
+    const cpu_set_t all = all_of(places), one = only(places->cpus[place]);
     return is_own_set(&all) && !sched_setaffinity(0, sizeof(one), &one) ? places->cpus[place] : -1;
 }
 
 void core_unbind(const core_places *places, int cpu) {
-    cpu_set_t all, one;
     if (cpu < 0)
         return;
-    set_of(places, &all);
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
+    const cpu_set_t all = all_of(places), one = only(cpu);
     if (is_own_set(&one))
         (void)sched_setaffinity(0, sizeof(all), &all);
 }

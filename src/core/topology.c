@@ -96,12 +96,32 @@ static int load_tree(hwloc_topology_t *tree) {
     return WEFT_SUCCESS;
 }
 
-/* A machine that was read from a file or a string has no binding of ours: all that it allows. */
-static bool read_binding(hwloc_topology_t tree, hwloc_bitmap_t ours) {
-    bool bound = hwloc_topology_is_thissystem(tree) && hwloc_get_cpubind(tree, ours, HWLOC_CPUBIND_THREAD) == 0;
-    if (!bound)
-        hwloc_bitmap_copy(ours, hwloc_topology_get_allowed_cpuset(tree));
-    return bound;
+/* The tree, and what of it is ours. Of a machine that was read from a file or a string all that it allows: we are not bound there. */
+typedef struct machine {
+    hwloc_topology_t tree;
+    hwloc_bitmap_t ours;
+    bool bound;
+} machine;
+
+static int open_machine(machine *of) {
+    int code = load_tree(&of->tree);
+    if (code)
+        return code;
+    of->ours = hwloc_bitmap_alloc();
+    if (!of->ours) {
+        hwloc_topology_destroy(of->tree);
+        return core_error(WEFT_ERR_NOMEM, "no memory for a set of processing units");
+    }
+    of->bound =
+        hwloc_topology_is_thissystem(of->tree) && hwloc_get_cpubind(of->tree, of->ours, HWLOC_CPUBIND_THREAD) == 0;
+    if (!of->bound)
+        hwloc_bitmap_copy(of->ours, hwloc_topology_get_allowed_cpuset(of->tree));
+    return WEFT_SUCCESS;
+}
+
+static void close_machine(machine *of) {
+    hwloc_bitmap_free(of->ours);
+    hwloc_topology_destroy(of->tree);
 }
 
 static int largest(hwloc_topology_t tree, int depth, hwloc_const_bitmap_t ours, hwloc_bitmap_t both) {
@@ -126,20 +146,18 @@ static int insert(int *sizes, int count, int most, int size) {
 }
 
 int core_topology_groups(int *sizes, int most) {
-    hwloc_topology_t tree;
+    machine here;
     int count = 0;
-    if (load_tree(&tree) != WEFT_SUCCESS)
+    if (open_machine(&here))
         return 0;
-    hwloc_bitmap_t ours = hwloc_bitmap_alloc(), both = hwloc_bitmap_alloc();
-    if (ours && both) {
-        (void)read_binding(tree, ours);
-        for (int depth = hwloc_topology_get_depth(tree) - 1; depth >= 0; depth--)
-            count = insert(sizes, count, most, largest(tree, depth, ours, both));
-        count = insert(sizes, count, most, largest(tree, HWLOC_TYPE_DEPTH_NUMANODE, ours, both));
+    hwloc_bitmap_t both = hwloc_bitmap_alloc();
+    if (both) {
+        for (int depth = hwloc_topology_get_depth(here.tree) - 1; depth >= 0; depth--)
+            count = insert(sizes, count, most, largest(here.tree, depth, here.ours, both));
+        count = insert(sizes, count, most, largest(here.tree, HWLOC_TYPE_DEPTH_NUMANODE, here.ours, both));
     }
-    hwloc_bitmap_free(ours);
     hwloc_bitmap_free(both);
-    hwloc_topology_destroy(tree);
+    close_machine(&here);
     return count;
 }
 
@@ -152,13 +170,13 @@ static int cpu_of_core(hwloc_obj_t core, int number, hwloc_const_bitmap_t ours) 
     return cpu;
 }
 
-static int list_cpus(hwloc_topology_t tree, hwloc_const_bitmap_t ours, int *cpus, int most) {
+static int list_cpus(const machine *of, int *cpus, int most) {
     int count = 0;
     for (int number = 0, before = -1; count < most && count != before; number++) {
         before = count;
         for (hwloc_obj_t core = NULL;
-             count < most && (core = hwloc_get_next_obj_by_type(tree, HWLOC_OBJ_CORE, core));) {
-            int cpu = cpu_of_core(core, number, ours);
+             count < most && (core = hwloc_get_next_obj_by_type(of->tree, HWLOC_OBJ_CORE, core));) {
+            int cpu = cpu_of_core(core, number, of->ours);
             if (cpu >= 0)
                 cpus[count++] = cpu;
         }
@@ -167,38 +185,29 @@ static int list_cpus(hwloc_topology_t tree, hwloc_const_bitmap_t ours, int *cpus
 }
 
 int core_topology_cpus(int **cpus) {
-    hwloc_topology_t tree;
+    machine here;
     int count = 0;
     *cpus = NULL;
-    if (load_tree(&tree) != WEFT_SUCCESS)
+    if (open_machine(&here))
         return 0;
-    hwloc_bitmap_t ours = hwloc_bitmap_alloc();
-    if (ours && read_binding(tree, ours)) {
-        int most = hwloc_bitmap_weight(ours);
-        *cpus = most > 0 ? malloc((size_t)most * sizeof(**cpus)) : NULL;
-        if (*cpus)
-            count = list_cpus(tree, ours, *cpus, most);
-    }
-    hwloc_bitmap_free(ours);
-    hwloc_topology_destroy(tree);
+    int most = here.bound ? hwloc_bitmap_weight(here.ours) : 0;
+    if (most > 0)
+        *cpus = malloc((size_t)most * sizeof(**cpus));
+    if (*cpus)
+        count = list_cpus(&here, *cpus, most);
+    close_machine(&here);
     return count;
 }
 
 int core_topology_print(FILE *file) {
-    hwloc_topology_t tree;
-    int code = load_tree(&tree);
-    if (code != WEFT_SUCCESS)
+    machine here;
+    int code = open_machine(&here);
+    if (code)
         return code;
-    hwloc_bitmap_t ours = hwloc_bitmap_alloc();
-    if (!ours) {
-        hwloc_topology_destroy(tree);
-        return core_error(WEFT_ERR_NOMEM, "no memory for a set of processing units");
-    }
-    bool bound = read_binding(tree, ours);
-    print_object(file, hwloc_get_root_obj(tree), 0, ours);
-    fprintf(file, "* %d of %d processing units may be used by %s\n", hwloc_bitmap_weight(ours),
-            hwloc_get_nbobjs_by_type(tree, HWLOC_OBJ_PU), bound ? "this process" : "anyone (not this machine)");
-    hwloc_bitmap_free(ours);
-    hwloc_topology_destroy(tree);
+    print_object(file, hwloc_get_root_obj(here.tree), 0, here.ours);
+    fprintf(file, "* %d of %d processing units may be used by %s\n", hwloc_bitmap_weight(here.ours),
+            hwloc_get_nbobjs_by_type(here.tree, HWLOC_OBJ_PU),
+            here.bound ? "this process" : "anyone (not this machine)");
+    close_machine(&here);
     return WEFT_SUCCESS;
 }

@@ -82,6 +82,19 @@ int hier_message_check(hier_envelope *envelope, bool receives) {
     return code;
 }
 
+/* Of data that do not lie in one run: where they lie, if the transport packs them, else they packed. False without memory. */
+static bool enclose(hier_letter *letter, const hier_envelope *envelope) {
+    if (letter->rendezvous && hier_channel_takes_layouts(envelope->comm->channel, letter->peer)) {
+        letter->data = (core_data){envelope->buffer, envelope->type, envelope->count};
+        letter->buffer = NULL;
+        return true;
+    }
+    letter->buffer = letter->packed = malloc(envelope->bytes);
+    if (letter->packed)
+        core_pack(letter->packed, envelope->buffer, envelope->type, envelope->count, 0, envelope->bytes);
+    return letter->packed;
+}
+
 /* To a rank of another process. */
 static int send_away(hier_message *message, int node, int thread) {
     const hier_envelope *envelope = &message->envelope;
@@ -99,18 +112,9 @@ static int send_away(hier_message *message, int node, int thread) {
     letter->packed = NULL;
     letter->data.type = NULL;
     intra_send_begin(&message->send);
-    if (envelope->bytes && !envelope->type->contiguous && letter->rendezvous &&
-        hier_channel_takes_layouts(comm->channel, letter->peer)) {
-        letter->data = (core_data){envelope->buffer, envelope->type, envelope->count};
-        letter->buffer = NULL;
-    } else if (envelope->bytes && !envelope->type->contiguous) {
-        letter->packed = malloc(envelope->bytes);
-        if (!letter->packed)
-            return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory to pack %zu bytes", comm->rank, envelope->call,
-                              envelope->bytes);
-        core_pack(letter->packed, envelope->buffer, envelope->type, envelope->count, 0, envelope->bytes);
-        letter->buffer = letter->packed;
-    }
+    if (envelope->bytes && !envelope->type->contiguous && !enclose(letter, envelope))
+        return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory to pack %zu bytes", comm->rank, envelope->call,
+                          envelope->bytes);
     message->over = hier_carry(comm->channel, letter, !comm->team);
     return WEFT_SUCCESS;
 }

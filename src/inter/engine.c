@@ -32,6 +32,7 @@ static inline int issue(inter_lane *lane, const inter_step *step, inter_request 
     size_t bytes = step->count * execution->element_bytes;
     int peer = execution->processes ? execution->processes[step->peer] : step->peer;
     request->native = NULL;
+    request->data = NULL;
     request->completion = step->independent ? &lane->whole : &lane->stage;
     switch ((enum inter_step_kind)step->kind) {
     case INTER_STEP_SEND:

@@ -69,8 +69,10 @@ static inline bool inter_lines_write(inter_neighbour *to, const inter_stored *me
             return false;
         memcpy(&lane->ring[begin % INTER_LANE_RING], message->buffer, bytes);
         to->ring_sent = inter_ring_end(begin, bytes);
-    } else if (inter_line_is(kind, INTER_LINE_PULL) && !inter_offers_add(&to->offers, message->request)) {
-        return false;
+    } else if (inter_line_is(kind, INTER_LINE_PULL)) {
+        if (!inter_offers_add(&to->offers, message->request))
+            return false;
+        message->request->buffer = (void *)(uintptr_t)message->buffer; /* it is packed from there */
     }
     inter_line *line = &lane->lines[(number - 1) % INTER_LANE_LINES];
     uint32_t filled = INTER_LINE_ROOM - left;
@@ -111,7 +113,6 @@ static inline int inter_lines_post(inter_lines *lines, inter_neighbour *to, cons
     }
     inter_lines_wake(lines, to);
     if (inter_line_is(message->kind, INTER_LINE_PULL)) {
-        request->buffer = (void *)(uintptr_t)message->buffer; /* it is packed from there */
         request->native = request;
         request->completion->pending++;
         inter_lines_make_busy(lines, to);

@@ -89,7 +89,6 @@ struct inter_lines {
     int descriptor;
     _Atomic bool wakes;  /* processes may sleep while they wait; switched on under the funnel, looked at by anybody */
     _Atomic bool roused; /* by anybody: the next who is about to sleep does not */
-    size_t eager_bytes;  /* the most of a tagged message that is copied twice */
     bool crowded;        /* others may have to wait for a core */
     bool can_pull;       /* this process can read the memory of all that it has mapped; later: all processes can */
     inter_neighbour *neighbours; /* by rank */

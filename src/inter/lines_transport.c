@@ -39,9 +39,8 @@ static int lines_send(inter_transport *base, int peer, uint64_t tag, const void 
     inter_neighbour *to = &lines->neighbours[peer];
     if (!is_for_lines(lines, to, bytes))
         return lines->inner->send(lines->inner, peer, tag, buffer, bytes, request);
-    uint32_t kind = bytes <= INTER_LINE_BYTES     ? INTER_LINE_SHORT
-                    : bytes <= lines->eager_bytes ? INTER_LINE_EAGER
-                                                  : INTER_LINE_PULL;
+    size_t most = lines->crowded ? INTER_CROWDED_BYTES : INTER_EAGER_BYTES;
+    uint32_t kind = bytes <= INTER_LINE_BYTES ? INTER_LINE_SHORT : bytes <= most ? INTER_LINE_EAGER : INTER_LINE_PULL;
     return inter_lines_post(
         lines, to, &(inter_stored){.request = request, .tag = tag, .buffer = buffer, .bytes = bytes, .kind = kind});
 }
@@ -228,12 +227,10 @@ static unsigned send_waiting(inter_neighbour *to) {
     unsigned events = 0;
     while (to->waiting.first && inter_lines_write(to, to->waiting.first)) {
         inter_stored *item = inter_store_take(&to->waiting, NULL);
-        if (inter_line_is(item->kind, INTER_LINE_PULL)) {
-            item->request->buffer = (void *)(uintptr_t)item->buffer;
+        if (inter_line_is(item->kind, INTER_LINE_PULL))
             item->request->native = item->request;
-        } else {
+        else
             inter_lines_finish(item->request, WEFT_SUCCESS);
-        }
         free(item);
         events++;
     }
@@ -358,7 +355,6 @@ inter_transport *inter_lines_transport(inter_lines *lines, inter_transport *inne
     lines->descriptor = -1;
     lines->inner = inner;
     lines->can_pull = pulls;
-    lines->eager_bytes = INTER_EAGER_BYTES;
     lines->looks_a_progress = LOOKS_A_PROGRESS;
     atomic_store_explicit(&lines->wakes, wakes, memory_order_relaxed);
     lines->base.name = "lines";
@@ -382,7 +378,6 @@ void inter_lines_let_sleep(inter_lines *lines) {
 }
 
 void inter_lines_expect_crowd(inter_lines *lines) {
-    lines->eager_bytes = INTER_CROWDED_BYTES;
     lines->crowded = true;
 }
 

@@ -3,7 +3,6 @@
 #include <core/error.h>
 #include <inter/engine.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define LINE_BYTES 64 /* of the cache */
 
@@ -30,7 +29,6 @@ static int lay_out(inter_execution *execution, inter_engine *engine) {
     }
     unsigned char *memory = (unsigned char *)schedule->steps;
     execution->requests = (inter_request *)(void *)(memory + steps);
-    memset(execution->requests, 0, requests);
     memory += steps + requests;
     execution->buffers[INTER_TEMP] = memory + (LINE_BYTES - (uintptr_t)memory % LINE_BYTES) % LINE_BYTES;
     return WEFT_SUCCESS;

@@ -85,14 +85,13 @@ static void have_done(inter_pull *pull, uint64_t chunks) {
 }
 
 void inter_pull_take(inter_pulls *pulls, inter_part part, const core_data *to, size_t bytes) {
-    inter_pull *pull = &pulls->pulls[part.pull];
     const uint64_t taken = atomic_load_explicit(&pulls->taken, memory_order_relaxed);
-    size_t begin = part.chunk * pull->chunk_bytes;
+    size_t chunk_bytes = chunk_of(bytes), begin = part.chunk * chunk_bytes;
     if (begin < bytes)
         core_unpack(to->buffer, pulls->parts[taken % INTER_PARTS], to->type, to->count, begin,
-                    end_of(begin, pull->chunk_bytes, bytes));
+                    end_of(begin, chunk_bytes, bytes));
     inter_pull_skip(pulls);
-    have_done(pull, 1);
+    have_done(&pulls->pulls[part.pull], 1);
 }
 
 static int error_of(int number) {
@@ -135,11 +134,11 @@ void inter_pull_abandon(inter_pull *pull) {
 
 bool inter_pull_read_chunks(inter_pull *pull, uint64_t from, size_t most_bytes, const core_data *to, size_t bytes,
                             int process, void *scratch) {
-    uint64_t first, chunks = claim(pull, most_bytes / pull->chunk_bytes, &first);
-    if (!chunks)
+    size_t chunk_bytes = chunk_of(bytes), begin;
+    uint64_t first, chunks = claim(pull, most_bytes / chunk_bytes, &first);
+    if (!chunks || (begin = first * chunk_bytes) >= bytes)
         return false;
-    size_t begin = first * pull->chunk_bytes;
-    int error = read_run(from, to, begin, end_of(begin, chunks * pull->chunk_bytes, bytes), process, scratch);
+    int error = read_run(from, to, begin, end_of(begin, chunks * chunk_bytes, bytes), process, scratch);
     if (error)
         atomic_store_explicit(&pull->error, error, memory_order_relaxed);
     have_done(pull, chunks);

@@ -28,12 +28,11 @@ typedef struct inter_completion {
 /** One send or receive under way. The caller's memory, which stays where it is until the request is complete. */
 typedef struct inter_request {
     inter_completion *completion; /* set by the caller, as is the next */
-    const core_data *
-        data; /* of an active message that does not lie in one run (`takes_layouts`), which stays there too; else NULL */
-    int peer;     /* set by the transport, as are the rest */
-    size_t bytes; /* what a receive must bring */
-    void *native; /* the transport's own; NULL when complete */
-    void *buffer; /* the transport's own, as are the rest: of a receive that waits in a list */
+    const core_data *data;        /* NULL: the buffer is one run; else see takes_layouts, and it stays there too */
+    int peer;                     /* set by the transport, as are the rest */
+    size_t bytes;                 /* what a receive must bring */
+    void *native;                 /* the transport's own; NULL when complete */
+    void *buffer;                 /* the transport's own, as are the rest */
     uint64_t tag;
     struct inter_request *next;
 } inter_request;

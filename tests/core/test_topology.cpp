@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the process may use of the machine, and the tree that weft-info prints.
 #include <algorithm>
+#include <cpus.h>
 #include <cstdlib>
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,25 +14,10 @@ extern "C" {
 }
 
 namespace {
-std::vector<int> allowed_cpus() {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    std::vector<int> cpus;
-    if (sched_getaffinity(0, sizeof(set), &set) == 0)
-        for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-            if (CPU_ISSET(cpu, &set))
-                cpus.push_back(cpu);
-    return cpus;
-}
-
 // Runs `body` on a thread bound to `cpus`, so that the test's own thread keeps its binding.
 template <class Body> void with_binding(const std::vector<int> &cpus, Body body) {
     std::thread([&] {
-        cpu_set_t set;
-        CPU_ZERO(&set);
-        for (int cpu : cpus)
-            CPU_SET(cpu, &set);
-        ASSERT_EQ(sched_setaffinity(0, sizeof(set), &set), 0);
+        ASSERT_NO_FATAL_FAILURE(bind_to(cpus));
         body();
     }).join();
 }

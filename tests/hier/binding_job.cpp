@@ -3,43 +3,21 @@
 #include "oracle_job.h"
 
 #include <algorithm>
-#include <sched.h>
+#include <cpus.h>
 #include <thread>
 #include <vector>
 
 namespace {
 
-std::vector<int> own_cpus() {
-    cpu_set_t set;
-    std::vector<int> cpus;
-    EXPECT_EQ(sched_getaffinity(0, sizeof(set), &set), 0);
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &set))
-            cpus.push_back(cpu);
-    return cpus;
-}
-
-void bind_to(const std::vector<int> &cpus) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (int cpu : cpus)
-        CPU_SET(cpu, &set);
-    ASSERT_EQ(sched_setaffinity(0, sizeof(set), &set), 0);
-}
-
 // As many threads as the processes that may use the same cores have there.
 bool is_crowded(const std::vector<int> &cpus) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (int cpu : cpus)
-        CPU_SET(cpu, &set);
-    const weft_comm *comm = weft_process_comm();
+    const cpu_set_t set = set_of(cpus);
+    weft_comm *comm = weft_process_comm();
     int processes = weft_size(comm), threads = job::threads(), sharing = 0;
     std::vector<cpu_set_t> sets((size_t)processes);
     std::vector<int> brought((size_t)processes);
-    EXPECT_EQ(weft_allgather(&set, sizeof(set), WEFT_BYTE, sets.data(), sizeof(set), WEFT_BYTE, weft_process_comm()),
-              WEFT_SUCCESS);
-    EXPECT_EQ(weft_allgather(&threads, 1, WEFT_INT, brought.data(), 1, WEFT_INT, weft_process_comm()), WEFT_SUCCESS);
+    EXPECT_EQ(weft_allgather(&set, sizeof(set), WEFT_BYTE, sets.data(), sizeof(set), WEFT_BYTE, comm), WEFT_SUCCESS);
+    EXPECT_EQ(weft_allgather(&threads, 1, WEFT_INT, brought.data(), 1, WEFT_INT, comm), WEFT_SUCCESS);
     for (int process = 0; process < processes; process++)
         sharing += CPU_EQUAL(&sets[(size_t)process], &set) ? brought[(size_t)process] : 0;
     return sharing > int(cpus.size());
@@ -57,13 +35,13 @@ void on_threads(weft_team *team, const std::function<void(int)> &body) {
 class Binding : public ::testing::Test {
   protected:
     void SetUp() override {
-        cpus_ = own_cpus();
+        cpus_ = allowed_cpus();
         crowded_ = is_crowded(cpus_);
         ASSERT_EQ(weft_team_create(weft_process_comm(), job::threads(), &team_), WEFT_SUCCESS) << weft_last_error();
     }
     void TearDown() override {
         EXPECT_EQ(weft_team_free(&team_), WEFT_SUCCESS) << weft_last_error();
-        EXPECT_EQ(own_cpus(), cpus_);
+        EXPECT_EQ(allowed_cpus(), cpus_);
     }
     std::vector<int> cpus_;
     bool crowded_ = false;
@@ -76,7 +54,7 @@ TEST_F(Binding, EachHasACoreOfItsOwnWhileItIsInTheTeam) {
     on_threads(team_, [&](int thread) {
         weft_comm *comm = nullptr;
         ASSERT_EQ(weft_team_enter(team_, thread, &comm), WEFT_SUCCESS) << weft_last_error();
-        std::vector<int> own = own_cpus();
+        std::vector<int> own = allowed_cpus();
         if (crowded_) {
             EXPECT_EQ(own, cpus_);
         } else {
@@ -89,7 +67,7 @@ TEST_F(Binding, EachHasACoreOfItsOwnWhileItIsInTheTeam) {
             EXPECT_EQ(std::adjacent_find(all.begin(), all.end()), all.end()) << "two are on one core";
         }
         EXPECT_EQ(weft_team_leave(&comm), WEFT_SUCCESS);
-        EXPECT_EQ(own_cpus(), cpus_);
+        EXPECT_EQ(allowed_cpus(), cpus_);
     });
 }
 
@@ -98,9 +76,9 @@ TEST_F(Binding, WhoIsBoundStaysWhereHeIs) {
         weft_comm *comm = nullptr;
         bind_to({cpus_.back()});
         ASSERT_EQ(weft_team_enter(team_, thread, &comm), WEFT_SUCCESS) << weft_last_error();
-        EXPECT_EQ(own_cpus(), std::vector<int>{cpus_.back()});
+        EXPECT_EQ(allowed_cpus(), std::vector<int>{cpus_.back()});
         EXPECT_EQ(weft_team_leave(&comm), WEFT_SUCCESS);
-        EXPECT_EQ(own_cpus(), std::vector<int>{cpus_.back()});
+        EXPECT_EQ(allowed_cpus(), std::vector<int>{cpus_.back()});
     });
 }
 
@@ -108,10 +86,10 @@ TEST_F(Binding, WhoBindsHimselfMeanwhileStaysThere) {
     on_threads(team_, [&](int thread) {
         weft_comm *comm = nullptr;
         ASSERT_EQ(weft_team_enter(team_, thread, &comm), WEFT_SUCCESS) << weft_last_error();
-        const std::vector<int> other{own_cpus()[0] == cpus_.front() ? cpus_.back() : cpus_.front()};
+        const std::vector<int> other{allowed_cpus()[0] == cpus_.front() ? cpus_.back() : cpus_.front()};
         bind_to(other);
         EXPECT_EQ(weft_team_leave(&comm), WEFT_SUCCESS);
-        EXPECT_EQ(own_cpus(), other.size() == cpus_.size() ? cpus_ : other);
+        EXPECT_EQ(allowed_cpus(), other.size() == cpus_.size() ? cpus_ : other);
     });
 }
 
@@ -122,13 +100,13 @@ TEST_F(Binding, TheFirstTeamBinds) {
     on_threads(team_, [&](int thread) {
         weft_comm *first_comm = nullptr, *second_comm = nullptr;
         ASSERT_EQ(weft_team_enter(team_, thread, &first_comm), WEFT_SUCCESS) << weft_last_error();
-        const std::vector<int> bound = own_cpus();
+        const std::vector<int> bound = allowed_cpus();
         ASSERT_EQ(weft_team_enter(second, weft_team_threads(second) - 1 - thread, &second_comm), WEFT_SUCCESS);
-        EXPECT_EQ(own_cpus(), bound);
+        EXPECT_EQ(allowed_cpus(), bound);
         EXPECT_EQ(weft_team_leave(&second_comm), WEFT_SUCCESS);
-        EXPECT_EQ(own_cpus(), bound);
+        EXPECT_EQ(allowed_cpus(), bound);
         EXPECT_EQ(weft_team_leave(&first_comm), WEFT_SUCCESS);
-        EXPECT_EQ(own_cpus(), cpus_);
+        EXPECT_EQ(allowed_cpus(), cpus_);
     });
     EXPECT_EQ(weft_team_free(&second), WEFT_SUCCESS) << weft_last_error();
 }

@@ -76,14 +76,6 @@ struct Receive {
     int code;
 };
 
-struct Send {
-    Send() {
-        request.completion = &completion;
-    }
-    inter_completion completion{};
-    inter_request request{};
-};
-
 // Where long messages may not be copied from memory to memory.
 class LinesWithoutPulls : public Lines {
   protected:
@@ -128,7 +120,7 @@ TEST_F(Lines, EveryLengthArrives) {
             if (crowded)
                 inter_lines_expect_crowd(lines[0]);
             const std::string text = some_text(bytes, bytes);
-            Send sent;
+            Pending sent;
             std::unique_ptr<Receive> got;
             if (!early)
                 got.reset(new Receive(transport[1], 0, tag_of_test, bytes));
@@ -154,7 +146,7 @@ TEST_F(Lines, EveryLengthArrives) {
 TEST_F(LinesWithoutPulls, EveryLengthArrivesAllTheSame) {
     for (size_t bytes : lengths) {
         const std::string text = some_text(bytes, bytes);
-        Send sent;
+        Pending sent;
         Receive got(transport[1], 0, tag_of_test, bytes);
         ASSERT_EQ(send(0, 1, tag_of_test, text, &sent.request), WEFT_SUCCESS);
         while (got.completion.pending || sent.completion.pending)
@@ -192,7 +184,7 @@ TEST_F(LinesThatWake, NobodySleepsForEver) {
 // The receiver can do all of the copying, if the sender does not call.
 TEST_F(Lines, ALongMessageNeedsTheReceiverOnly) {
     const std::string text = some_text(3000000, 1);
-    Send sent;
+    Pending sent;
     Receive got(transport[1], 0, tag_of_test, text.size());
     ASSERT_EQ(send(0, 1, tag_of_test, text, &sent.request), WEFT_SUCCESS);
     while (got.completion.pending)
@@ -206,7 +198,7 @@ TEST_F(Lines, ALongMessageNeedsTheReceiverOnly) {
 // The sender puts what there is room for, and no more.
 TEST_F(Lines, ASenderThatCallsHelps) {
     const std::string text = some_text(3000000, 1);
-    Send sent;
+    Pending sent;
     Receive got(transport[1], 0, tag_of_test, text.size());
     ASSERT_EQ(send(0, 1, tag_of_test, text, &sent.request), WEFT_SUCCESS);
     transport[1]->progress(transport[1]); // sets it up
@@ -226,7 +218,7 @@ TEST_F(Lines, ASenderThatCallsHelps) {
 // What comes first is the sender's, then it is away for a while, and comes back.
 TEST_F(Lines, ASenderMayComeAndGo) {
     const std::string text = some_text(20000000, 2);
-    Send sent;
+    Pending sent;
     Receive got(transport[1], 0, tag_of_test, text.size());
     ASSERT_EQ(send(0, 1, tag_of_test, text, &sent.request), WEFT_SUCCESS);
     size_t there = 0, away = 0;
@@ -396,7 +388,7 @@ TEST_F(LinesWithLayouts, TakenBack) {
 TEST_F(Lines, ManyOffersWaitTheirTurn) {
     const size_t count = 3 * 8 + 1;
     std::vector<std::string> texts;
-    std::vector<Send> sent(count);
+    std::vector<Pending> sent(count);
     for (size_t i = 0; i < count; i++)
         texts.push_back(some_text(20000 + 1000 * i, i));
     for (size_t i = 0; i < count; i++)
@@ -421,7 +413,7 @@ TEST_F(Lines, TheRingGoesRound) {
         if (round == 250)
             inter_lines_expect_crowd(lines[0]);
         std::vector<std::string> texts;
-        std::vector<Send> sent(1 + random() % 12);
+        std::vector<Pending> sent(1 + random() % 12);
         for (size_t i = 0; i < sent.size(); i++)
             texts.push_back(some_text(random() % (most + 1), random()));
         for (size_t i = 0; i < sent.size(); i++)
@@ -437,7 +429,7 @@ TEST_F(Lines, TheRingGoesRound) {
 
 // Messages before their receives, with tags in another order, from two senders.
 TEST_F(Lines, EarlyMessagesWaitForTheirReceive) {
-    Send sent[6];
+    Pending sent[6];
     for (int i = 0; i < 6; i++)
         ASSERT_EQ(send(i % 2, 2, tag_of_test + uint64_t(i / 2), std::to_string(i), &sent[i].request), WEFT_SUCCESS);
     for (int i = 5; i >= 0; i--) {
@@ -451,7 +443,7 @@ TEST_F(Lines, EarlyMessagesWaitForTheirReceive) {
 // More messages than a lane has lines: they wait, and arrive in order.
 TEST_F(Lines, AFullLaneHoldsBack) {
     const int count = 800;
-    std::vector<Send> sent(count);
+    std::vector<Pending> sent(count);
     std::vector<std::string> texts;
     for (int i = 0; i < count; i++)
         texts.push_back(std::to_string(100 + i));
@@ -466,7 +458,7 @@ TEST_F(Lines, AFullLaneHoldsBack) {
         EXPECT_EQ(got.text, texts[size_t(i)]);
     }
     progress_all();
-    for (const Send &one : sent)
+    for (const Pending &one : sent)
         EXPECT_EQ(one.completion.pending, 0u);
 }
 
@@ -474,7 +466,7 @@ TEST_F(Lines, AFullLaneHoldsBack) {
 TEST_F(Lines, LinesAreSharedByMessagesOfAllLengths) {
     std::mt19937 random{11};
     std::deque<std::string> texts;
-    std::deque<Send> sent;
+    std::deque<Pending> sent;
     size_t number = 0, taken = 0;
     for (int round = 0; round < 3000; round++) {
         for (size_t more = random() % 20; more > 0; more--, number++) {
@@ -499,7 +491,7 @@ TEST_F(Lines, LinesAreSharedByMessagesOfAllLengths) {
 
 TEST_F(Lines, WrongLengthsAreErrors) {
     for (size_t expected : {2, 6}) {
-        Send sent;
+        Pending sent;
         Receive posted(transport[1], 0, tag_of_test, expected);
         send(0, 1, tag_of_test, "abcd", &sent.request);
         while (posted.completion.pending)
@@ -514,7 +506,7 @@ TEST_F(Lines, WrongLengthsOfLongMessagesAreErrors) {
         for (size_t expected : {20, 4000, 50000, 200000}) {
             SCOPED_TRACE(std::to_string(bytes) + " for " + std::to_string(expected));
             const std::string text = some_text(bytes, 3);
-            Send sent;
+            Pending sent;
             Receive got(transport[1], 0, tag_of_test, expected);
             ASSERT_EQ(send(0, 1, tag_of_test, text, &sent.request), WEFT_SUCCESS);
             while (got.completion.pending || sent.completion.pending)
@@ -529,7 +521,7 @@ TEST_F(Lines, WrongLengthsOfLongMessagesAreErrors) {
 
 TEST_F(Lines, OffersCanBeTakenBack) {
     const std::string text = some_text(100000, 9);
-    Send offered;
+    Pending offered;
     ASSERT_EQ(send(0, 1, tag_of_test, text, &offered.request), WEFT_SUCCESS);
     transport[0]->cancel(transport[0], &offered.request);
     EXPECT_EQ(offered.completion.pending, 0u);
@@ -541,7 +533,7 @@ TEST_F(Lines, OffersCanBeTakenBack) {
     transport[1]->cancel(transport[1], &late.request);
     EXPECT_EQ(late.completion.pending, 0u);
     // Once the copy has begun it is finished instead.
-    Send sent;
+    Pending sent;
     Receive got(transport[2], 0, tag_of_test, 3000000);
     const std::string longer = some_text(3000000, 9);
     ASSERT_EQ(send(0, 2, tag_of_test, longer, &sent.request), WEFT_SUCCESS);
@@ -559,7 +551,7 @@ TEST_F(Lines, ManyOffersCanBeTakenBack) {
     const size_t count = 300;
     const std::string text = some_text(20000, 3);
     for (size_t i = 0; i < count; i++) {
-        Send offered;
+        Pending offered;
         ASSERT_EQ(send(0, 1, tag_of_test + i, text, &offered.request), WEFT_SUCCESS);
         transport[0]->cancel(transport[0], &offered.request);
         ASSERT_EQ(offered.completion.pending, 0u);
@@ -567,7 +559,7 @@ TEST_F(Lines, ManyOffersCanBeTakenBack) {
     // The pulls of those that were taken back end when the sender has something to offer again.
     const std::string good = some_text(30000, 4);
     std::vector<std::unique_ptr<Receive>> late(count);
-    Send sent;
+    Pending sent;
     for (size_t i = 0; i < count; i++)
         late[i].reset(new Receive(transport[1], 0, tag_of_test + i, text.size()));
     Receive got(transport[1], 0, tag_of_test + count, good.size());
@@ -583,7 +575,7 @@ TEST_F(Lines, ManyOffersCanBeTakenBack) {
 
 TEST_F(Lines, OtherHostsAreReachedThroughTheInnerTransport) {
     const std::string out = "thank", back = "yours"; /* a rendezvous reads them later */
-    Send sent[2];
+    Pending sent[2];
     Receive there(transport[3], 0, tag_of_test, 5), here(transport[0], 3, tag_of_test, 5);
     ASSERT_EQ(send(0, 3, tag_of_test, out, &sent[0].request), WEFT_SUCCESS);
     ASSERT_EQ(send(3, 0, tag_of_test, back, &sent[1].request), WEFT_SUCCESS);
@@ -598,9 +590,9 @@ TEST_F(Lines, ReceivesAndWaitingSendsCanBeTakenBack) {
     transport[1]->cancel(transport[1], &never.request);
     EXPECT_EQ(never.completion.pending, 0u);
     EXPECT_EQ(never.completion.error, WEFT_ERR_PROC_FAILED);
-    std::vector<Send> sent(400);
+    std::vector<Pending> sent(400);
     const std::string text = "x";
-    for (Send &one : sent)
+    for (Pending &one : sent)
         send(0, 1, tag_of_test, text, &one.request);
     transport[0]->cancel(transport[0], &sent.back().request);
     EXPECT_EQ(sent.back().completion.pending, 0u);
@@ -696,7 +688,7 @@ TEST_F(Lines, WhatIsTakenBackIsNotUsed) {
     threads::Random random(7);
     for (int i = 0; i < rounds; i++) {
         std::string text(20000, char('a' + i % 20));
-        Send offered;
+        Pending offered;
         ASSERT_EQ(send(0, 1, tag_of_test + uint64_t(i), text, &offered.request), WEFT_SUCCESS);
         for (uint64_t looks = random.below(8); looks > 0; looks--)
             random.dawdle();
