@@ -294,6 +294,8 @@ static inline bool hier_all_same(hier_call *call) {
  * when it is not there and the call does not wait.
  */
 static inline bool hier_await(hier_call *call, int thread, unsigned phase) {
+    if (thread == call->meeting.member->thread) /* it has posted before; and its line has moved to who read that */
+        return true;
     if (!intra_await(&call->meeting, thread, phase))
         return hier_not_there(call);
     return hier_same(call, thread);

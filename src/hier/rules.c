@@ -42,6 +42,8 @@ const hier_rule hier_rules[] = {
     {INTER_BARRIER,               12, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_BARRIER,              ANY, ANY, ALL,      "DISS",                   0,        HIER_FLAGS,  HIER_MODEL},
 
+    {INTER_BCAST,                  1,   2, 256,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_BCAST,                  1,   2, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_BCAST,                 24, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_BCAST,                ANY, ANY, INLINE,   "bFaT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_BCAST,                  2,   1, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
@@ -63,6 +65,7 @@ const hier_rule hier_rules[] = {
     {INTER_BCAST,                256, ANY, ALL,      "CHAIN",                  KIB(16),  HIER_FLAGS,  HIER_MODEL},
     {INTER_BCAST,                ANY, ANY, ALL,      "SAG",                    0,        HIER_FLAGS,  HIER_MODEL},
 
+    {INTER_SCATTER,                1,   2, 24,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_SCATTER,                1, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_SCATTER,               32, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_SCATTER,                4,   1, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
@@ -76,6 +79,7 @@ const hier_rule hier_rules[] = {
     {INTER_SCATTER,              ANY, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_SCATTERV,             ANY, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
 
+    {INTER_GATHER,                 1,   2, 32,       "nb1FT",                  0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_GATHER,                 1, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_GATHER,                32, ANY, INLINE,   "nb1FT",                  0,        HIER_INLINE, HIER_MODEL},
     {INTER_GATHER,                32, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_MODEL},
@@ -86,7 +90,7 @@ const hier_rule hier_rules[] = {
     {INTER_GATHER,               ANY, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_GATHERV,              ANY, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
 
-    {INTER_ALLGATHER,              1,   2, 128,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_ALLGATHER,              1,   2, 256,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_ALLGATHER,              1,   2, KIB(128), "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_ALLGATHER,              1,   2, MIB(1),   "nbFT",                   0,        HIER_SLICES, HIER_STRUCTURE},
     {INTER_ALLGATHER,              1,   2, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
@@ -130,7 +134,7 @@ const hier_rule hier_rules[] = {
     {INTER_ALLGATHERV,           ANY, ANY, KIB(4),   "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLGATHERV,           ANY, ANY, ALL,      "nbBKT",                  0,        HIER_FLAGS,  HIER_MODEL},
 
-    {INTER_ALLTOALL,               1,   2, 256,      "nb1FT",                  0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_ALLTOALL,               1,   2, INLINE,   "nb1FT",                  0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_ALLTOALL,               1,   2, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_ALLTOALL,              16, ANY, INLINE,   "nb1FT",                  0,        HIER_INLINE, HIER_MODEL},
     {INTER_ALLTOALL,               4, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_HOST},

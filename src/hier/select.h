@@ -57,7 +57,7 @@ typedef struct hier_rule {
     enum hier_origin origin;
 } hier_rule;
 
-#define HIER_MAX_RULES 256
+#define HIER_MAX_RULES 384
 
 typedef struct hier_selector {
     const hier_rule *table;

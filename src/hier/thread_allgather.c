@@ -34,23 +34,25 @@ static int start_inline(hier_call *call) {
     return start(call, all);
 }
 
+static void copy_block(const void *from, void *to, size_t bytes) {
+    if (from != to)
+        hier_copy_short(to, from, bytes);
+}
+
 static bool by_inline(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     HIER_RESUME(call);
     hier_offer_inline(call, start_inline);
     if (hier_single_node(call)) {
         HIER_AWAIT(call, hier_await_sync(call, HIER_READY));
-        hier_take_cells(call, arguments->recv, -1);
+        copy_block(arguments->send, hier_at(arguments->recv, (size_t)call->comm->thread, arguments->bytes),
+                   arguments->bytes);
+        hier_take_cells(call, arguments->recv, call->comm->thread);
     } else {
         HIER_AWAIT(call, hier_await_network(call));
         memcpy(arguments->recv, intra_tray(&call->meeting), arguments->bytes * (size_t)call->comm->size);
     }
     HIER_OVER;
-}
-
-static void copy_block(const void *from, void *to, size_t bytes) {
-    if (from != to)
-        memcpy(to, from, bytes);
 }
 
 static void on_one_node(const hier_call *call) {
@@ -108,11 +110,10 @@ static void copy_piece(const hier_call *call, size_t index) {
 /* By flags, or by slices. */
 static bool by_offers(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
-    intra_offer *mine = &call->meeting.own->payload.offer;
     size_t *at = &call->pieces.at;
     HIER_RESUME(call);
-    mine->send = arguments->send;
-    mine->recv = arguments->recv;
+    INTRA_SHOW(&call->meeting, send, arguments->send);
+    INTRA_SHOW(&call->meeting, recv, arguments->recv);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start_from_leader);
     hier_cut_blocks(call, hier_typical_bytes(call), 1);
     hier_gate(call, HIER_OFFERED);

@@ -54,11 +54,10 @@ static bool put_block(hier_call *call, const hier_blocks *joined) {
 }
 
 static void offer(hier_call *call) {
-    intra_offer *mine = &call->meeting.own->payload.offer;
     call->blocks = hier_received_blocks(call->arguments);
-    mine->send = call->arguments->send;
-    mine->send_size = call->arguments->own_bytes;
-    mine->shared = &call->blocks;
+    INTRA_SHOW(&call->meeting, send, call->arguments->send);
+    INTRA_SHOW(&call->meeting, send_size, call->arguments->own_bytes);
+    INTRA_SHOW(&call->meeting, shared, &call->blocks);
     if (call->comm->thread == 0 && !hier_single_node(call))
         hier_blocks_join(call, &call->blocks, -1);
 }

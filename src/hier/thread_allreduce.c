@@ -56,9 +56,8 @@ static int start_from_leader(hier_call *call) {
 }
 
 static void offer(hier_call *call) {
-    intra_offer *mine = &call->meeting.own->payload.offer;
-    mine->send = call->arguments->send;
-    mine->recv = call->arguments->recv;
+    INTRA_SHOW(&call->meeting, send, call->arguments->send);
+    INTRA_SHOW(&call->meeting, recv, call->arguments->recv);
 }
 
 static void copy_from_leader(const hier_call *call) {
@@ -107,10 +106,9 @@ static bool all_have_sums(hier_call *call) {
 
 static bool by_flags_alone(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
-    intra_offer *mine = &call->meeting.own->payload.offer;
     HIER_RESUME(call);
-    mine->send = arguments->send;
-    mine->recv = sum_of(call);
+    INTRA_SHOW(&call->meeting, send, arguments->send);
+    INTRA_SHOW(&call->meeting, recv, sum_of(call));
     HIER_SYNC(call, HIER_OFFERED);
     if (!all_have_sums(call))
         return true;
@@ -142,7 +140,7 @@ static bool by_leader(hier_call *call) {
         HIER_AWAIT(call, hier_await_operands(call));
         hier_combine(call, false, hier_whole(call), call->arguments->recv);
         if (call->error)
-            call->meeting.own->payload.offer.recv = NULL;
+            INTRA_SHOW(&call->meeting, recv, NULL);
         intra_post(&call->meeting, HIER_READY);
         HIER_AWAIT_END(call, hier_await_network(call));
         if (hier_counts(call))
@@ -173,14 +171,13 @@ static void copy_from_parent(hier_call *call) {
 
 /* Up the tree, into each thread's receive buffer, and down again. */
 static bool by_tree(hier_call *call) {
-    intra_offer *mine = &call->meeting.own->payload.offer;
     HIER_RESUME(call);
     offer(call);
     hier_network(call, 0, HIER_READY, start_from_leader);
     HIER_AWAIT(call, hier_await_children(call, 0, HIER_READY));
     hier_tree_combine(call, call->arguments->recv);
     if (call->error) {
-        mine->recv = NULL;
+        INTRA_SHOW(&call->meeting, recv, NULL);
         return true;
     }
     intra_post(&call->meeting, HIER_READY);
@@ -190,7 +187,7 @@ static bool by_tree(hier_call *call) {
     if (call->comm->thread)
         copy_from_parent(call);
     if (call->error) {
-        mine->recv = NULL;
+        INTRA_SHOW(&call->meeting, recv, NULL);
         return true;
     }
     intra_post(&call->meeting, HIER_RELEASED);

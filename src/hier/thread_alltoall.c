@@ -81,6 +81,17 @@ static int start(hier_call *call) {
     return hier_start(call, &view, &binding);
 }
 
+/*
+ * Where this thread copies a thread's blocks from. Inline its own from where they are: its cell has most likely moved to the cache of who
+ * read it.
+ */
+static const char *local_sends_of(const hier_call *call, int thread) {
+    const hier_arguments *arguments = call->arguments;
+    if (!is_inline(call) || thread != call->comm->thread)
+        return sends_of(call, thread);
+    return arguments->in_place ? arguments->recv : arguments->send;
+}
+
 /* Between the threads of this node, straight; not all from the same one at once. */
 static void copy_local(const hier_call *call) {
     size_t bytes = call->arguments->bytes, first = hier_first_rank(call);
@@ -88,9 +99,11 @@ static void copy_local(const hier_call *call) {
     int threads = hier_threads(call);
     for (int to = hier_first_served(call); to < hier_end_served(call); to++)
         for (int i = 0; i < threads; i++) {
-            int from = (call->comm->thread + i) % threads;
-            memcpy(hier_at(hier_recv_of(call, to), first + (size_t)from, bytes) + share.begin,
-                   hier_at(sends_of(call, from), first + (size_t)to, bytes) + share.begin, share.count);
+            int from = call->comm->thread + i < threads ? call->comm->thread + i : call->comm->thread + i - threads;
+            const char *block = hier_at(local_sends_of(call, from), first + (size_t)to, bytes) + share.begin;
+            char *place = hier_at(hier_recv_of(call, to), first + (size_t)from, bytes) + share.begin;
+            if (block != place)
+                hier_copy_short(place, block, share.count);
         }
 }
 
@@ -166,11 +179,10 @@ static const void *shown(hier_call *call) {
 }
 
 static void offer(hier_call *call) {
-    intra_offer *mine = &call->meeting.own->payload.offer;
-    mine->send = shown(call);
-    mine->recv = call->arguments->recv;
+    INTRA_SHOW(&call->meeting, send, shown(call));
+    INTRA_SHOW(&call->meeting, recv, call->arguments->recv);
     if (call->comm->thread == 0 && !hier_single_node(call))
-        mine->shared = hier_scratch(call, 2 * stage_blocks(call) * call->arguments->bytes);
+        INTRA_SHOW(&call->meeting, shared, hier_scratch(call, 2 * stage_blocks(call) * call->arguments->bytes));
 }
 
 static bool has_memory(hier_call *call) {

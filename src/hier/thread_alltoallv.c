@@ -105,7 +105,7 @@ static char *recv_block(const hier_arguments *arguments, const intra_offer *offe
 
 /* From the threads of this node, straight; not all from the same one at once. */
 static void copy_local(hier_call *call) {
-    const intra_offer *mine = &call->meeting.own->payload.offer;
+    const intra_offer *mine = &call->meeting.mine;
     int threads = hier_threads(call);
     for (int i = 0; i < threads; i++) {
         int thread = (call->comm->thread + i) % threads;
@@ -124,7 +124,7 @@ static void copy_local(hier_call *call) {
 
 static void pack(hier_call *call) {
     const hier_layout *layout = call->comm->layout;
-    const intra_offer *mine = &call->meeting.own->payload.offer;
+    const intra_offer *mine = &call->meeting.mine;
     for (int node = 0; node < layout->nodes; node++) {
         if (node == call->comm->node)
             continue;
@@ -142,7 +142,7 @@ static void pack(hier_call *call) {
 
 static void unpack(hier_call *call) {
     const hier_layout *layout = call->comm->layout;
-    const intra_offer *mine = &call->meeting.own->payload.offer;
+    const intra_offer *mine = &call->meeting.mine;
     for (int node = 0; node < layout->nodes; node++) {
         if (node == call->comm->node)
             continue;
@@ -187,20 +187,20 @@ static bool copy_blocks(hier_call *call, intra_offer *offer) {
 static void offer(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     bool types = arguments->collective == INTER_ALLTOALLW;
-    intra_offer *mine = &call->meeting.own->payload.offer;
-    *mine = (intra_offer){.recv_counts = arguments->recv_counts,
+    intra_offer *mine = &call->meeting.mine;
+    *mine = (intra_offer){.send = arguments->send,
+                          .recv_counts = arguments->recv_counts,
                           .recv_types = types ? arguments->recv_types : NULL,
                           .recv_size = types ? 0 : arguments->recv_type->size_bytes};
-    if (arguments->in_place) {
-        if (!copy_blocks(call, mine))
-            mine->recv_counts = NULL;
-        return;
+    if (!arguments->in_place) {
+        mine->send_counts = arguments->send_counts;
+        mine->send_displs = arguments->send_displs;
+        mine->send_types = types ? arguments->send_types : NULL;
+        mine->send_size = types ? 0 : arguments->send_type->size_bytes;
+    } else if (!copy_blocks(call, mine)) {
+        mine->recv_counts = NULL;
     }
-    mine->send = arguments->send;
-    mine->send_counts = arguments->send_counts;
-    mine->send_displs = arguments->send_displs;
-    mine->send_types = types ? arguments->send_types : NULL;
-    mine->send_size = types ? 0 : arguments->send_type->size_bytes;
+    call->meeting.own->payload.offer = *mine;
 }
 
 static void note_no_memory(hier_call *call) {
@@ -218,7 +218,6 @@ static bool has_memory(hier_call *call) {
 }
 
 bool hier_thread_alltoallv(hier_call *call) {
-    intra_offer *mine = &call->meeting.own->payload.offer;
     HIER_RESUME(call);
     offer(call);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start);
@@ -229,7 +228,7 @@ bool hier_thread_alltoallv(hier_call *call) {
         copy_local(call);
     } else {
         if (call->comm->thread == 0) {
-            mine->shared = make_plan(call);
+            INTRA_SHOW(&call->meeting, shared, make_plan(call));
             intra_post(&call->meeting, HIER_PLANNED);
         }
         HIER_AWAIT(call, hier_await(call, 0, HIER_PLANNED));

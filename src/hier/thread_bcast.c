@@ -55,7 +55,7 @@ static int start_from_host(hier_call *call) {
 
 /* The host's part begins: its buffer is known, and on the root's node it holds the data. */
 static void offer(hier_call *call) {
-    call->meeting.own->payload.offer.recv = call->arguments->recv;
+    INTRA_SHOW(&call->meeting, recv, call->arguments->recv);
     intra_post(&call->meeting, HIER_READY);
 }
 
@@ -124,7 +124,7 @@ static bool by_tree(hier_call *call) {
         if (!hier_on_root_node(call))
             HIER_AWAIT(call, hier_await_network(call));
     } else {
-        call->meeting.own->payload.offer.recv = call->arguments->recv;
+        INTRA_SHOW(&call->meeting, recv, call->arguments->recv);
         HIER_AWAIT(call, hier_await_parent(call, host, HIER_RELEASED));
         if (!hier_on_root_node(call))
             HIER_AWAIT(call, hier_await_network(call));

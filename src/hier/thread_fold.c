@@ -207,12 +207,11 @@ static char *values_of(const hier_call *call, const memory *parts) {
 
 static void offer(hier_call *call, const memory *parts, bool laid_out) {
     const hier_arguments *arguments = call->arguments;
-    intra_offer *mine = &call->meeting.own->payload.offer;
-    mine->send = arguments->send;
-    mine->recv = arguments->recv;
-    mine->shared = NULL;
+    INTRA_SHOW(&call->meeting, send, arguments->send);
+    INTRA_SHOW(&call->meeting, recv, arguments->recv);
+    INTRA_SHOW(&call->meeting, shared, NULL);
     if (call->comm->thread == 0 && laid_out && parts->bytes)
-        mine->shared = hier_scratch(call, parts->bytes);
+        INTRA_SHOW(&call->meeting, shared, hier_scratch(call, parts->bytes));
 }
 
 static int start_slices(hier_call *call) {

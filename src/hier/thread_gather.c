@@ -68,7 +68,7 @@ static bool by_inline(hier_call *call) {
     HIER_RESUME(call);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start_inline);
     if (root) {
-        call->meeting.own->payload.offer.recv = arguments->recv;
+        INTRA_SHOW(&call->meeting, recv, arguments->recv);
         put_block(call, arguments->recv);
     } else {
         memcpy(call->meeting.own->payload.bytes, arguments->send, arguments->bytes);
@@ -88,7 +88,7 @@ static bool by_flags(hier_call *call) {
     HIER_RESUME(call);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start_from_host);
     if (thread == host) {
-        call->meeting.own->payload.offer.recv = blocks_of_node(call);
+        INTRA_SHOW(&call->meeting, recv, blocks_of_node(call));
         intra_post(&call->meeting, HIER_OFFERED);
     }
     HIER_AWAIT(call, hier_await(call, host, HIER_OFFERED));

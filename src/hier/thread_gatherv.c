@@ -48,16 +48,16 @@ static void offer_blocks(hier_call *call) {
     *blocks = hier_received_blocks(call->arguments);
     if (!hier_single_node(call))
         hier_blocks_join(call, blocks, call->comm->node);
-    call->meeting.own->payload.offer.shared = blocks;
+    INTRA_SHOW(&call->meeting, shared, blocks);
     intra_post(&call->meeting, HIER_OFFERED);
 }
 
 /* The leader's memory for the node's blocks, which may be its own block itself. */
 static void offer_memory(hier_call *call) {
-    intra_offer *mine = &call->meeting.own->payload.offer;
     int threads = hier_threads(call);
-    mine->recv =
-        threads == 1 ? (void *)(uintptr_t)call->arguments->send : hier_scratch(call, hier_bytes_before(call, threads));
+    INTRA_SHOW(&call->meeting, recv,
+               threads == 1 ? (void *)(uintptr_t)call->arguments->send
+                            : hier_scratch(call, hier_bytes_before(call, threads)));
     intra_post(&call->meeting, HIER_PLANNED);
 }
 
@@ -93,7 +93,7 @@ bool hier_thread_gatherv(hier_call *call) {
     HIER_RESUME(call);
     hier_choose_without_counts(call);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start);
-    call->meeting.own->payload.offer.send_size = call->arguments->own_bytes;
+    INTRA_SHOW(&call->meeting, send_size, call->arguments->own_bytes);
     if (hier_on_root_node(call)) {
         if (host)
             offer_blocks(call);

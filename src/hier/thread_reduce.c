@@ -73,11 +73,11 @@ static int start_from_host(hier_call *call) {
 /* Shows the others this thread's operand, and the host's sum. Without memory for it the host shows NULL. */
 static void offer(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
-    intra_offer *mine = &call->meeting.own->payload.offer;
-    mine->send = arguments->send;
-    mine->recv = NULL;
+    INTRA_SHOW(&call->meeting, send, arguments->send);
+    INTRA_SHOW(&call->meeting, recv, NULL);
     if (call->comm->thread == hier_host_thread(call))
-        mine->recv = hier_on_root_node(call) ? arguments->recv : hier_scratch(call, arguments->bytes);
+        INTRA_SHOW(&call->meeting, recv,
+                   hier_on_root_node(call) ? arguments->recv : hier_scratch(call, arguments->bytes));
 }
 
 static void *sum_of_host(hier_call *call) {
@@ -130,7 +130,7 @@ static bool by_host(hier_call *call) {
         if (sum)
             hier_combine(call, false, hier_whole(call), sum);
         if (call->error)
-            call->meeting.own->payload.offer.recv = NULL;
+            INTRA_SHOW(&call->meeting, recv, NULL);
         intra_post(&call->meeting, HIER_READY);
         if (hier_counts(call))
             hier_count(call, HIER_COUNTER_DONE, 1);

@@ -147,14 +147,13 @@ static bool lay_out(const hier_call *call, const blocks *of, memory *made) {
 }
 
 static void offer(hier_call *call, const memory *parts, bool laid_out) {
-    intra_offer *mine = &call->meeting.own->payload.offer;
-    mine->send = call->arguments->send;
-    mine->recv = call->arguments->recv;
-    mine->shared = NULL;
+    INTRA_SHOW(&call->meeting, send, call->arguments->send);
+    INTRA_SHOW(&call->meeting, recv, call->arguments->recv);
+    INTRA_SHOW(&call->meeting, shared, NULL);
     if (call->comm->thread == 0 && !hier_single_node(call) && laid_out)
-        mine->shared = hier_scratch(call, parts->bytes);
-    if (mine->shared)
-        node_offsets(call, mine->shared);
+        INTRA_SHOW(&call->meeting, shared, hier_scratch(call, parts->bytes));
+    if (call->meeting.mine.shared)
+        node_offsets(call, call->meeting.mine.shared);
 }
 
 static int start_slices(hier_call *call) {

@@ -111,7 +111,7 @@ static void make_total(hier_call *call) {
     void *total = hier_scratch(call, call->arguments->bytes);
     if (!is_last_node(call))
         hier_combine(call, false, hier_whole(call), total);
-    call->meeting.own->payload.offer.shared = call->error ? NULL : total;
+    INTRA_SHOW(&call->meeting, shared, call->error ? NULL : total);
 }
 
 static int start_flags(hier_call *call) {
@@ -121,10 +121,9 @@ static int start_flags(hier_call *call) {
 
 static bool by_flags(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
-    intra_offer *mine = &call->meeting.own->payload.offer;
     HIER_RESUME(call);
-    mine->send = arguments->send;
-    mine->shared = NULL;
+    INTRA_SHOW(&call->meeting, send, arguments->send);
+    INTRA_SHOW(&call->meeting, shared, NULL);
     hier_network(call, 0, HIER_READY, start_flags);
     if ((keeps_prefix(call) && !own_prefix(call)) || (has_total(call) && !hier_scratch(call, arguments->bytes))) {
         hier_no_sum(call);
@@ -180,12 +179,11 @@ static int start_slices(hier_call *call) {
 
 static void offer(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
-    intra_offer *mine = &call->meeting.own->payload.offer;
-    mine->send = arguments->send;
-    mine->recv = arguments->recv;
-    mine->shared = NULL;
+    INTRA_SHOW(&call->meeting, send, arguments->send);
+    INTRA_SHOW(&call->meeting, recv, arguments->recv);
+    INTRA_SHOW(&call->meeting, shared, NULL);
     if (call->comm->thread == 0 && needs_memory(call))
-        mine->shared = hier_scratch(call, arguments->bytes);
+        INTRA_SHOW(&call->meeting, shared, hier_scratch(call, arguments->bytes));
 }
 
 static bool has_memory(hier_call *call) {

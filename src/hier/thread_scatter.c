@@ -6,7 +6,7 @@
  *     flags, other nodes:   one message brings the node's blocks into the leader's memory; every thread copies its own, piece by
  *                           piece where the message is cut into segments (pieces.h): they are still in a cache then
  *     inline:               likewise from the tray, where the root has put its node's blocks and the network the others'; so
- *                           nobody waits for those who copy
+ *                           nobody waits for those who copy. On one node from the root's cell, if it holds them
  */
 #include <core/error.h>
 #include <hier/pieces.h>
@@ -34,14 +34,22 @@ static int start_inline(hier_call *call) {
     return start(call, NULL, intra_tray(&call->meeting));
 }
 
+/* Where the node's blocks come together. */
+static char *blocks_of_node(const hier_call *call) {
+    if (hier_single_node(call) && call->arguments->bytes * (size_t)hier_threads(call) <= INTRA_INLINE_BYTES)
+        return (char *)call->meeting.cells[call->root_thread].payload.bytes;
+    return intra_tray(&call->meeting);
+}
+
 /* The root's share: its node's blocks, its own straight to where it belongs. */
 static void give_blocks(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     const char *blocks = hier_at(arguments->send, hier_first_rank(call), arguments->bytes);
     const char *own = hier_at(blocks, (size_t)call->comm->thread, arguments->bytes);
-    memcpy(intra_tray(&call->meeting), blocks, arguments->bytes * (size_t)hier_threads(call));
+    INTRA_SHOW(&call->meeting, send, arguments->send);
+    memcpy(blocks_of_node(call), blocks, arguments->bytes * (size_t)hier_threads(call));
     if (own != arguments->recv)
-        memcpy(arguments->recv, own, arguments->bytes);
+        hier_copy_short(arguments->recv, own, arguments->bytes);
 }
 
 static bool by_inline(hier_call *call) {
@@ -50,7 +58,6 @@ static bool by_inline(hier_call *call) {
     HIER_RESUME(call);
     hier_network(call, root_node ? call->root_thread : HIER_NEED_NONE, HIER_READY, start_inline);
     if (root) {
-        call->meeting.own->payload.offer.send = arguments->send;
         give_blocks(call);
         intra_post(&call->meeting, HIER_READY);
     } else if (root_node) {
@@ -60,19 +67,18 @@ static bool by_inline(hier_call *call) {
     if (!root_node || root || call->comm->thread == 0)
         HIER_AWAIT(call, hier_await_network(call));
     if (!root)
-        memcpy(arguments->recv, hier_at(intra_tray(&call->meeting), (size_t)call->comm->thread, arguments->bytes),
-               arguments->bytes);
+        hier_copy_short(arguments->recv, hier_at(blocks_of_node(call), (size_t)call->comm->thread, arguments->bytes),
+                        arguments->bytes);
     HIER_OVER;
 }
 
 /* Shows where the node's blocks are, or will be. */
 static void offer(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
-    intra_offer *mine = &call->meeting.own->payload.offer;
-    mine->send = arguments->send;
-    mine->recv = arguments->recv;
+    INTRA_SHOW(&call->meeting, send, arguments->send);
+    INTRA_SHOW(&call->meeting, recv, arguments->recv);
     if (!hier_on_root_node(call) && hier_threads(call) > 1)
-        mine->recv = hier_scratch(call, arguments->bytes * (size_t)hier_threads(call));
+        INTRA_SHOW(&call->meeting, recv, hier_scratch(call, arguments->bytes * (size_t)hier_threads(call)));
     intra_post(&call->meeting, HIER_READY);
 }
 

@@ -43,7 +43,7 @@ static int start(hier_call *call) {
 static void offer(hier_call *call) {
     hier_blocks *blocks = &call->blocks;
     *blocks = hier_sent_blocks(call->arguments);
-    call->meeting.own->payload.offer.shared = blocks;
+    INTRA_SHOW(&call->meeting, shared, blocks);
     if (!hier_single_node(call))
         hier_blocks_join(call, blocks, call->comm->node);
     intra_post(&call->meeting, HIER_OFFERED);
@@ -63,8 +63,8 @@ static void take_from_root(hier_call *call, const hier_blocks *from) {
 /* The leader's memory for the node's blocks, which may be where its own goes. */
 static void offer_memory(hier_call *call) {
     int threads = hier_threads(call);
-    call->meeting.own->payload.offer.recv =
-        threads == 1 ? call->arguments->recv : hier_scratch(call, hier_bytes_before(call, threads));
+    INTRA_SHOW(&call->meeting, recv,
+               threads == 1 ? call->arguments->recv : hier_scratch(call, hier_bytes_before(call, threads)));
     intra_post(&call->meeting, HIER_READY);
 }
 
@@ -89,7 +89,7 @@ bool hier_thread_scatterv(hier_call *call) {
         HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_OFFERED));
         take_from_root(call, intra_offer_of(&call->meeting, call->root_thread)->shared);
     } else {
-        call->meeting.own->payload.offer.send_size = call->arguments->own_bytes;
+        INTRA_SHOW(&call->meeting, send_size, call->arguments->own_bytes);
         HIER_SYNC(call, HIER_OFFERED);
         if (thread == 0)
             offer_memory(call);

@@ -62,10 +62,9 @@ static int combine(hier_call *call, int children, void *work, void *out) {
 
 void hier_tree_combine(hier_call *call, void *out) {
     const hier_arguments *arguments = call->arguments;
-    intra_offer *mine = &call->meeting.own->payload.offer;
     int children = hier_tree_children(call, 0), code = WEFT_SUCCESS;
     if (!children && call->comm->thread) {
-        mine->send = arguments->send;
+        INTRA_SHOW(&call->meeting, send, arguments->send);
         return;
     }
     void *work = children > 1 ? hier_scratch(call, arguments->bytes) : out;
@@ -75,7 +74,7 @@ void hier_tree_combine(hier_call *call, void *out) {
         code = combine(call, children, work, out);
     else if (out != arguments->send)
         memcpy(out, arguments->send, arguments->bytes);
-    mine->send = code ? NULL : out;
+    INTRA_SHOW(&call->meeting, send, code ? NULL : out);
     if (code && !call->error)
         call->error = core_error(code, "rank %d: %s: no memory for a sum of %zu bytes", call->comm->rank,
                                  arguments->call, arguments->bytes);

@@ -21,6 +21,7 @@ typedef struct intra_meeting {
     intra_cell *cells; /* by thread */
     intra_cell *release;
     intra_cell *own;
+    intra_offer mine; /* as far as this thread has offered anything: what intra_offer_of says of it */
     uint64_t sequence;
     uint32_t note;            /* what this thread takes the meeting for; its cell carries it */
     bool waits;               /* where something is not there yet; else the await functions say false */
@@ -220,8 +221,15 @@ static inline void intra_retire(intra_team *team, int thread) {
     core_flag_publish(&team->completed[thread].flag, UINT64_MAX, &team->waiting);
 }
 
+/** Shows the others `value` in the field of this thread's offer; they see it once they have awaited what it posts next. */
+#define INTRA_SHOW(meeting, field, value) ((meeting)->own->payload.offer.field = (meeting)->mine.field = (value))
+
+/**
+ * What a thread, which has posted, has shown. Never from the own cell: the line has moved to the cache of who read it, and reading it
+ * would fetch it back.
+ */
 static inline const intra_offer *intra_offer_of(const intra_meeting *meeting, int thread) {
-    return &meeting->cells[thread].payload.offer;
+    return thread == meeting->member->thread ? &meeting->mine : &meeting->cells[thread].payload.offer;
 }
 
 #endif
