@@ -6,7 +6,8 @@
  * the type it was made of may be freed at once. Types are counted: what is in use stays until it no longer is. Local; any thread;
  * a type may be used by several threads at once, and is freed by one.
  * *Size*: the bytes of an element's data. *Extent*: how far apart consecutive elements lie; *lower bound*: where the first
- * begins. *True* extent and lower bound: of the data alone. All in bytes.
+ * begins. *True* extent and lower bound: of the data alone. All in bytes. An extent that is not given (resized, subarray, darray) is
+ * that of the data, rounded up to the strictest alignment among them, as a C compiler does (MPI 4.1 section 5.1.1).
  * Errors of the constructors: WEFT_ERR_ARG (a null pointer, a type that is none or was freed, an argument that is out of range or
  * takes size or extent out of ptrdiff_t, named in the sentence), WEFT_ERR_NOMEM.
  */

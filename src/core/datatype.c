@@ -27,6 +27,7 @@
                                               .name = (text),                                                          \
                                               .extent = sizeof(c_type),                                                \
                                               .true_extent = sizeof(c_type),                                           \
+                                              .alignment = _Alignof(c_type),                                           \
                                               .contiguous = true,                                                      \
                                               .committed = true}
 #define SIGNED(id, c_type, text)   DATATYPE(id, c_type, SIGNED_KIND(c_type), text)

@@ -41,11 +41,7 @@ enum core_kind {
 struct core_nest;
 struct core_signature;
 
-/*
- * A type does not change after it is made, but for its magic and `committed`. Bounds are those of MPI 4.1 section 5.1
- * in bytes; an extent is never padded for alignment (where the standard leaves that to us), so that whoever describes a
- * C struct resizes it.
- */
+/* A type does not change after it is made, but for its magic and `committed`. Bounds are those of MPI 4.1 section 5.1, in bytes. */
 struct weft_datatype {
     uint32_t magic; /* CORE_DATATYPE_MAGIC while valid */
     enum core_kind kind;
@@ -53,6 +49,8 @@ struct weft_datatype {
     const char *name;  /* "WEFT_DOUBLE" */
     ptrdiff_t lower_bound, extent;
     ptrdiff_t true_lower_bound, true_extent; /* of the data alone; 0 without data */
+    size_t
+        alignment; /* of that of its elements which has the strictest; to a multiple of it extents that were not given are rounded */
     bool contiguous; /* the data of n elements are one run of n * size_bytes bytes that begins at the buffer */
     bool marked;     /* the bounds were given (resized, subarray, darray), and so are those of what is made of it */
     bool committed;

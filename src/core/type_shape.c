@@ -5,14 +5,16 @@
 
 core_shape core_shape_of(const weft_datatype *type) {
     bool derived = type->kind == CORE_KIND_DERIVED;
-    bool data = type->size_bytes > 0;
+    const core_span data = {type->size_bytes > 0, type->true_lower_bound, type->true_lower_bound + type->true_extent};
+    const core_span given = {true, type->lower_bound, type->lower_bound + type->extent};
     return (core_shape){
         .part = core_part_keep((core_part){type->size_bytes, type->nest}),
         .first_byte = type->first_byte,
         .signature = derived ? core_signature_keep(*type->signature) : core_signature_of_predefined(type),
-        .data = {data, type->true_lower_bound, type->true_lower_bound + type->true_extent},
-        .bounds = {data || type->marked, type->lower_bound, type->lower_bound + type->extent},
+        .data = data,
+        .bounds = type->marked ? given : data,
         .marked = type->marked,
+        .alignment = type->alignment,
     };
 }
 
@@ -25,6 +27,16 @@ core_shape core_shape_keep(const core_shape *shape) {
 void core_shape_drop(core_shape *shape) {
     core_part_drop(shape->part);
     core_signature_drop(shape->signature);
+}
+
+ptrdiff_t core_shape_extent(const core_shape *shape) {
+    if (!shape->bounds.any)
+        return 0;
+    ptrdiff_t extent = shape->bounds.upper - shape->bounds.lower;
+    if (shape->marked || shape->alignment <= 1)
+        return extent;
+    ptrdiff_t over = extent % (ptrdiff_t)shape->alignment;
+    return over && __builtin_add_overflow(extent, (ptrdiff_t)shape->alignment - over, &extent) ? PTRDIFF_MAX : extent;
 }
 
 static int overflow(const char *call) {
@@ -70,8 +82,10 @@ int core_shape_repeat(const char *call, size_t count, ptrdiff_t stride, core_sha
         !span_repeat(&made.bounds, count, stride))
         return overflow(call);
     made.marked = made.marked && count > 0;
-    if (count == 0)
+    if (count == 0) {
         made.first_byte = 0;
+        made.alignment = 1;
+    }
     int code = core_nest_loop(call, count, stride, shape->part, &made.part);
     if (code)
         return code;
@@ -106,6 +120,7 @@ int core_shape_mark(const char *call, ptrdiff_t lower, ptrdiff_t extent, core_sh
 
 /* Bounds that were given hide those of data: in a type with both, only the former count. */
 static void join_bounds(core_shape *shape, const core_shape *with) {
+    shape->alignment = with->alignment > shape->alignment ? with->alignment : shape->alignment;
     if (with->marked && !shape->marked)
         shape->bounds = (core_span){.any = false};
     if (with->marked || !shape->marked)
@@ -239,12 +254,18 @@ int core_shape_blocks(const core_blocks *blocks, core_shape *made) {
 }
 
 int core_shape_type(const char *call, core_shape *shape, weft_datatype **type) {
+    const ptrdiff_t extent = core_shape_extent(shape);
+    if (extent == PTRDIFF_MAX && shape->alignment > 1) {
+        core_shape_drop(shape);
+        return overflow(call);
+    }
     weft_datatype fields = {
         .size_bytes = shape->part.bytes,
         .lower_bound = shape->bounds.any ? shape->bounds.lower : 0,
-        .extent = core_shape_extent(shape),
+        .extent = extent,
         .true_lower_bound = shape->data.any ? shape->data.lower : 0,
         .true_extent = shape->data.any ? shape->data.upper - shape->data.lower : 0,
+        .alignment = shape->alignment,
         .marked = shape->marked,
         .first_byte = shape->first_byte,
         .nest = shape->part.nest,

@@ -22,9 +22,11 @@ typedef struct core_shape {
     core_part part;
     ptrdiff_t first_byte; /* where the part's first byte lies */
     core_signature signature;
-    core_span data;   /* true bounds */
-    core_span bounds; /* the bounds; may be longer or shorter than the data, or have upper below lower */
-    bool marked;      /* the bounds were given: they hide those that follow from the data (MPI 4.1 section 5.1.7) */
+    core_span data; /* true bounds */
+    core_span
+        bounds; /* if given: may be longer or shorter than the data, or have upper below lower; else those of the data */
+    bool marked;      /* they were given, and hide those that follow from the data (MPI 4.1 section 5.1.7) */
+    size_t alignment; /* of the data */
 } core_shape;
 
 /** That of a type, whose uses the caller gets. */
@@ -36,9 +38,8 @@ core_shape core_shape_keep(const core_shape *shape);
 /** Gives up the uses. */
 void core_shape_drop(core_shape *shape);
 
-static inline ptrdiff_t core_shape_extent(const core_shape *shape) {
-    return shape->bounds.any ? shape->bounds.upper - shape->bounds.lower : 0;
-}
+/** One that was not given is rounded up to the alignment, as that of a C struct is (section 5.1.1). At most PTRDIFF_MAX, whatever that is. */
+ptrdiff_t core_shape_extent(const core_shape *shape);
 
 /** Makes *shape `count` copies of itself, `stride` bytes apart. On error it stays as it was. */
 int core_shape_repeat(const char *call, size_t count, ptrdiff_t stride, core_shape *shape);

@@ -68,12 +68,26 @@ const std::string too_large = ": the type's size or extent would not fit ptrdiff
 
 } // namespace
 
-TEST_F(Constructors, ExtentIsNotPadded) {
-    const size_t lengths[] = {1, 1};
-    const ptrdiff_t displs[] = {0, 8};
-    const weft_datatype *types[] = {WEFT_DOUBLE, WEFT_CHAR};
-    EXPECT_EQ(of(make(weft_type_struct, 2, lengths, displs, types)), (bounds{9, 0, 9, 0, 9}));
-    EXPECT_EQ(of(double_and_char()), (bounds{9, 0, 16, 0, 9}));
+// As that of a C struct; unless it was given.
+TEST_F(Constructors, ExtentIsRoundedUpToTheAlignment) {
+    const size_t lengths[] = {1, 1}, none_first[] = {0, 1};
+    const ptrdiff_t displs[] = {0, 8}, odd[] = {4, 12}, backwards[] = {3, 1}, near_end[] = {0, PTRDIFF_MAX - 2};
+    const weft_datatype *types[] = {WEFT_DOUBLE, WEFT_CHAR}, *complex[] = {WEFT_C_DOUBLE_COMPLEX, WEFT_CHAR};
+    weft_datatype *both = make(weft_type_struct, 2, lengths, displs, types);
+    EXPECT_EQ(of(both), (bounds{9, 0, 16, 0, 9}));
+    EXPECT_EQ(of(make(weft_type_dup, both)), (bounds{9, 0, 16, 0, 9}));
+    EXPECT_EQ(of(make(weft_type_contiguous, 3, both)), (bounds{27, 0, 48, 0, 41}));
+    EXPECT_EQ(of(make(weft_type_struct, 2, lengths, odd, types)), (bounds{9, 4, 16, 4, 9}));
+    EXPECT_EQ(of(make(weft_type_struct, 2, lengths, backwards, types)), (bounds{9, 1, 16, 1, 10}));
+    EXPECT_EQ(of(make(weft_type_struct, 2, none_first, displs, types)), (bounds{1, 8, 1, 8, 1}));
+    EXPECT_EQ(of(make(weft_type_struct, 2, lengths, displs, complex)), (bounds{17, 0, 16, 0, 16}));
+    EXPECT_EQ(of(make(weft_type_hvector, 2, 1, 12, WEFT_DOUBLE)), (bounds{16, 0, 24, 0, 20}));
+    EXPECT_EQ(of(make(weft_type_resized, both, 0, 9)), (bounds{9, 0, 9, 0, 9}));
+    /* The second stands in what the first is rounded up by: only data count. */
+    const weft_datatype *overlapping[] = {both, both};
+    const ptrdiff_t nine[] = {0, 9};
+    EXPECT_EQ(of(make(weft_type_struct, 2, lengths, nine, overlapping)), (bounds{18, 0, 24, 0, 18}));
+    expect_error("weft_type_struct" + too_large, weft_type_struct, 2, lengths, near_end, types);
 }
 
 // The examples of section 5.1.2, with blocks of {(double, 0), (char, 8)}.

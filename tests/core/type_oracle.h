@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <random>
 #include <utility>
 #include <vector>
@@ -20,6 +21,17 @@ struct entry {
     const weft_datatype *type;
     ptrdiff_t displ;
 };
+
+// To which a C compiler aligns it: most to their size.
+inline ptrdiff_t alignment_of(const weft_datatype *predefined) {
+    static const std::map<const weft_datatype *, size_t> others{
+        {WEFT_SHORT_INT, alignof(int)},
+        {WEFT_DOUBLE_INT, alignof(double)},
+        {WEFT_C_FLOAT_COMPLEX, alignof(float)},
+    };
+    auto found = others.find(predefined);
+    return ptrdiff_t(found == others.end() ? weft_datatype_size(predefined) : found->second);
+}
 
 struct map {
     std::vector<entry> entries;
@@ -50,7 +62,15 @@ struct map {
         return lower_markers.empty() ? true_lower() : *std::min_element(lower_markers.begin(), lower_markers.end());
     }
     ptrdiff_t upper() const {
-        return upper_markers.empty() ? true_upper() : *std::max_element(upper_markers.begin(), upper_markers.end());
+        return upper_markers.empty() ? true_upper() + padding()
+                                     : *std::max_element(upper_markers.begin(), upper_markers.end());
+    }
+    // The least that makes a multiple of the strictest alignment of the extent (section 5.1.1).
+    ptrdiff_t padding() const {
+        ptrdiff_t strictest = 1, length = true_upper() - lower();
+        for (const entry &e : entries)
+            strictest = std::max(strictest, alignment_of(e.type));
+        return (strictest - length % strictest) % strictest;
     }
     ptrdiff_t extent() const {
         return upper() - lower();
