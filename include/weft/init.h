@@ -99,7 +99,8 @@ WEFT_API int weft_init(const weft_options *options);
 
 /**
  * Ends weft: waits for the other processes and gives everything back. Collective over the processes; one thread of each.
- * Teams and communicators must be freed first, requests completed, persistent ones freed. weft can be started again afterwards when the bootstrap
+ * Teams and communicators must be freed first, requests completed, persistent ones freed; a buffer that is attached to the process
+ * communicator need not be detached. weft can be started again afterwards when the bootstrap
  * allows it.
  * Errors: WEFT_ERR_INIT, WEFT_ERR_BUSY (a team, a communicator or a request is left), WEFT_ERR_THREAD (FUNNELED, and not the thread
  * of weft_init), WEFT_ERR_BOOTSTRAP, WEFT_ERR_TRANSPORT; WEFT_ERR_CONFIG (WEFT_COUNTERS or WEFT_TRACE could not be written).

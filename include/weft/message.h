@@ -8,9 +8,10 @@
  * in the order in which they were posted. Sizes are compared in bytes: a message that is longer than its receive fills the buffer
  * and makes the receive WEFT_ERR_TRUNCATE; the sender does not notice. A shorter one is no error.
  *
- * The modes of sending: *standard* (weft_send) may copy the message (up to WEFT_EAGER_LIMIT bytes, while the receiver has room)
- * or wait for the receive; *synchronous* (ssend) is complete when the receive has matched; *buffered* (bsend) copies the
- * message to memory given with weft_comm_attach_buffer and never waits; *ready* (rsend) may only be used when the receive is posted.
+ * The modes of sending: *standard* (weft_send) may copy the message (up to WEFT_EAGER_LIMIT bytes, between processes of a host 16 KiB at
+ * most, while the receiver has room) or wait for the receive; *synchronous* (ssend) is complete when the receive has matched; *buffered*
+ * (bsend) copies the message to memory given with weft_comm_attach_buffer and never waits; *ready* (rsend) may only be used when the
+ * receive is posted.
  *
  * Nonblocking calls return a request, which the calls of weft/request.h complete; the buffer is weft's until then. Persistent
  * ones (`…_init`) are started with weft_start. A type may be freed while it is in use.
@@ -134,7 +135,10 @@ WEFT_API int weft_get_elements(const weft_status *status, const weft_datatype *t
  * Errors: WEFT_ERR_BUSY (there is one), WEFT_ERR_ARG (NULL).
  */
 WEFT_API int weft_comm_attach_buffer(weft_comm *comm, void *buffer, size_t bytes);
-/** Waits until every message in the buffer is sent, and gives it back: `*buffer` and `*bytes`. Errors: WEFT_ERR_ARG (there is none). */
+/**
+ * Waits until every message in the buffer is sent, and gives it back: `*buffer` and `*bytes`. Before the communicator is freed or the team
+ * left; weft_finalize does it itself. Errors: WEFT_ERR_ARG (there is none).
+ */
 WEFT_API int weft_comm_detach_buffer(weft_comm *comm, void **buffer, size_t *bytes);
 
 #ifdef __cplusplus

@@ -66,7 +66,7 @@ WEFT_API int weft_testall(size_t count, weft_request *requests[], int *done, wef
 /** Completes one, and says which: `*index`, WEFT_UNDEFINED when none is active. */
 WEFT_API int weft_waitany(size_t count, weft_request *requests[], size_t *index, weft_status *status);
 
-/** As weft_waitany without waiting: `*done` is 1 when one was completed or none is active. */
+/** As weft_waitany without waiting: `*done` is 1 when one was completed or none is active; if none was, `*index` is WEFT_UNDEFINED. */
 WEFT_API int weft_testany(size_t count, weft_request *requests[], size_t *index, int *done, weft_status *status);
 
 /**

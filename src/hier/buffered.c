@@ -23,6 +23,13 @@ static void tidy(weft_comm *comm) {
     hier_mailbox_leave(comm);
 }
 
+size_t hier_buffered_count(weft_comm *comm) {
+    size_t count = 0;
+    for (const hier_message *buffered = comm->buffer.used; buffered; buffered = buffered->next_buffered)
+        count++;
+    return count;
+}
+
 /* The first gap of `bytes` bytes: where it is, and behind which message in the list. */
 static hier_message **find_gap(weft_comm *comm, size_t bytes, size_t *place) {
     hier_message **link = &comm->buffer.used;

@@ -339,8 +339,7 @@ static int any(completing *list, size_t *index, int *done, weft_status *status) 
     bool found = complete_some(list, take_any, !done);
     if (!list->wait.world)
         set_status(status, WEFT_SUCCESS);
-    if (found || !list->wait.world)
-        *index = found ? list->found : WEFT_UNDEFINED;
+    *index = found ? list->found : WEFT_UNDEFINED;
     if (done)
         *done = found || !list->wait.world;
     return list->error;

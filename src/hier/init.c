@@ -3,6 +3,7 @@
 #include <core/error.h>
 #include <core/topology.h>
 #include <hier/arguments.h>
+#include <hier/buffered.h>
 #include <hier/channels.h>
 #include <hier/drive.h>
 #include <hier/ledger.h>
@@ -12,6 +13,7 @@
 #include <hier/request.h>
 #include <hier/watch.h>
 #include <time.h>
+#include <weft/message.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards starting and ending, not use */
 static hier_world *_Atomic current;
@@ -240,12 +242,18 @@ int weft_finalize(void) {
         code = core_error(
             WEFT_ERR_BUSY, "rank %d: weft_finalize: %d process communicators are not freed (weft_comm_free)",
             world->process_comm->rank, atomic_load_explicit(&world->process_comm->derived, memory_order_relaxed));
-    size_t requests = world ? world->requests + world->process_comm->requests : 0;
-    if (!code && requests)
+    size_t requests =
+        code ? 0 : world->requests + world->process_comm->requests - hier_buffered_count(world->process_comm);
+    if (requests)
         code = core_error(WEFT_ERR_BUSY,
                           "rank %d: weft_finalize: %zu requests are not completed (weft_wait) or freed "
                           "(weft_request_free)",
                           world->process_comm->rank, requests);
+    if (!code && world->process_comm->buffer.base) { /* MPI 4.1 section 11.2.2: it need not be detached */
+        void *buffer;
+        size_t bytes;
+        code = weft_comm_detach_buffer(world->process_comm, &buffer, &bytes);
+    }
     if (!code) {
         code = part(world);
         int written = hier_observation_write(world);
