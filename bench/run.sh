@@ -190,6 +190,7 @@ part_messages() {
 operations_of() {
     case $1 in
         overlap) echo "$overlapped" ;;
+        hybrid) echo "$of_processes multi-pair" ;;
         messages) echo "$of_messages" ;;
         *) echo "$of_processes" ;;
     esac
