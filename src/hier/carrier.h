@@ -127,9 +127,9 @@ static inline void hier_channel_leave(hier_channel *channel) {
 }
 
 /** May data to or from a peer lie in any layout? Else they are packed. */
-static inline bool hier_channel_takes_layouts(const hier_channel *channel, int peer) {
+static inline bool hier_channel_takes_layouts(const hier_channel *channel, int peer, size_t bytes) {
     const inter_transport *transport = channel->transport;
-    return transport->takes_layouts && transport->takes_layouts(transport, peer);
+    return transport->takes_layouts && transport->takes_layouts(transport, peer, bytes);
 }
 
 /** Which peer of a channel carries the messages to a thread of a process. */

@@ -63,7 +63,8 @@ static int fetch_letter(hier_channel *channel, hier_letter *letter) {
     intra_receive *receive = letter->receive;
     void *buffer = receive->buffer;
     size_t room = receive->bytes;
-    if (!receive->type->contiguous && hier_channel_takes_layouts(channel, letter->arrival.peer)) {
+    if (!receive->type->contiguous &&
+        hier_channel_takes_layouts(channel, letter->arrival.peer, letter->arrival.bytes)) {
         letter->data = (core_data){buffer, receive->type, receive->count};
         letter->request.data = &letter->data;
         buffer = NULL;

@@ -84,7 +84,7 @@ int hier_message_check(hier_envelope *envelope, bool receives) {
 
 /* Of data that do not lie in one run: where they lie, if the transport packs them, else they packed. False without memory. */
 static bool enclose(hier_letter *letter, const hier_envelope *envelope) {
-    if (letter->rendezvous && hier_channel_takes_layouts(envelope->comm->channel, letter->peer)) {
+    if (letter->rendezvous && hier_channel_takes_layouts(envelope->comm->channel, letter->peer, envelope->bytes)) {
         letter->data = (core_data){envelope->buffer, envelope->type, envelope->count};
         letter->buffer = NULL;
         return true;

@@ -66,6 +66,9 @@ typedef struct inter_arrival {
  */
 typedef void inter_listener(void *argument, const inter_arrival *arrival);
 
+/** What is longer is never packed as a whole: memory of that size is new each time, and to get it costs as much as to go piece by piece. */
+#define INTER_PACKED_BYTES ((size_t)32 << 20)
+
 struct inter_transport {
     const char *name;
     int rank, size;
@@ -87,9 +90,9 @@ struct inter_transport {
      */
     int (*am_send)(inter_transport *self, int peer, const inter_am_header *header, const void *buffer, size_t bytes,
                    bool rendezvous, inter_request *request);
-    /** May the data of active messages to a peer that are to be fetched, or fetched from there, lie as request->data says? `buffer` is
-     * NULL then. NULL: never. Any thread. */
-    bool (*takes_layouts)(const inter_transport *self, int peer);
+    /** May the data of an active message of `bytes` bytes to a peer that are to be fetched, or fetched from there, lie as request->data
+     * says? `buffer` is NULL then. Not where to pack all of them beforehand is faster. NULL: never. Any thread. */
+    bool (*takes_layouts)(const inter_transport *self, int peer, size_t bytes);
     /** Gets the payload of an arrival; into less room than it has bytes: the first ones, and WEFT_ERR_TRUNCATE. Once an arrival. */
     int (*am_fetch)(inter_transport *self, const inter_arrival *arrival, void *buffer, size_t bytes,
                     inter_request *request);

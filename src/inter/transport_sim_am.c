@@ -13,6 +13,10 @@ static int no_memory(void) {
     return core_error(WEFT_ERR_NOMEM, "sim: no memory for a message");
 }
 
+static core_data data_of(const inter_request *request, const void *buffer, size_t bytes) {
+    return request->data ? *request->data : (core_data){(void *)(uintptr_t)buffer, WEFT_BYTE, bytes};
+}
+
 static int sim_am_send(inter_transport *base, int peer, const inter_am_header *header, const void *buffer, size_t bytes,
                        bool rendezvous, inter_request *request) {
     inter_sim_rank *self = (inter_sim_rank *)base;
@@ -26,7 +30,7 @@ static int sim_am_send(inter_transport *base, int peer, const inter_am_header *h
     request->bytes = bytes;
     request->native = NULL;
     if (rendezvous) {
-        item->buffer = (void *)(uintptr_t)buffer;
+        item->data = data_of(request, buffer, bytes);
         item->request = request;
         request->native = item;
         request->completion->pending++;
@@ -63,7 +67,7 @@ static int sim_am_fetch(inter_transport *base, const inter_arrival *arrival, voi
         return no_memory();
     *fetch = (inter_sim_item){.request = request,
                               .source = arrival->peer,
-                              .buffer = buffer,
+                              .data = data_of(request, buffer, bytes),
                               .bytes = bytes,
                               .active = true,
                               .message = arrival->native};
@@ -126,7 +130,7 @@ unsigned inter_sim_am_hand_over(inter_sim_rank *self, inter_sim_item *first) {
     unsigned events = 0;
     for (inter_sim_item *item = first, *next; item; item = next, events++) {
         inter_arrival arrival = {.peer = item->source, .header = item->header, .bytes = item->bytes};
-        bool complete = !item->buffer;
+        bool complete = !item->data.type;
         next = item->next;
         if (complete)
             arrival.data = item->bytes ? item->payload : NULL;
@@ -148,8 +152,8 @@ static void carry_out(inter_sim_rank *self, inter_sim_item *fetch) {
     int code = WEFT_ERR_PROC_FAILED; /* it was taken back */
     if (message->request) {
         size_t bytes = message->bytes < fetch->bytes ? message->bytes : fetch->bytes;
-        if (bytes)
-            memcpy(fetch->buffer, message->buffer, bytes);
+        const core_data *to = &fetch->data, *from = &message->data;
+        core_copy(to->buffer, to->type, to->count, from->buffer, from->type, from->count, 0, bytes);
         code = message->bytes > fetch->bytes ? WEFT_ERR_TRUNCATE : WEFT_SUCCESS;
     }
     end_message(self, message);
@@ -198,9 +202,17 @@ static void sim_rouse(inter_transport *base) {
     (void)base; /* nobody sleeps on it */
 }
 
+/* Some, lest only one way is tried. */
+static bool sim_takes_layouts(const inter_transport *base, int peer, size_t bytes) {
+    (void)base;
+    (void)peer;
+    return bytes % 3 == 0;
+}
+
 void inter_sim_am_open(inter_sim_rank *self) {
     self->base.am_send = sim_am_send;
     self->base.am_fetch = sim_am_fetch;
+    self->base.takes_layouts = sim_takes_layouts;
     self->base.am_drop = sim_am_drop;
     self->base.listen = sim_listen;
     self->base.rouse = sim_rouse;
@@ -211,7 +223,7 @@ void inter_sim_am_open(inter_sim_rank *self) {
 void inter_sim_am_free(inter_sim_rank *self) {
     for (inter_sim_item *item = self->arrivals.first, *next; item; item = next) {
         next = item->next;
-        if (!item->buffer)
+        if (!item->data.type)
             free(item); /* the others are their senders' */
     }
     for (inter_sim_item *fetch = self->fetches.first, *next; fetch; fetch = next) {

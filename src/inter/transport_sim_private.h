@@ -22,6 +22,7 @@ typedef struct inter_sim_item {
     inter_am_header header;
     bool active;                    /* it is one */
     bool handed;                    /* the listener knows of it, and will fetch or drop it */
+    core_data data;                 /* of a fetch, or of a message that is to be fetched; else its type is NULL */
     struct inter_sim_item *message; /* of a fetch */
     unsigned char payload[];        /* of one that was complete at once */
 } inter_sim_item;

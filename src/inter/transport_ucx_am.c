@@ -4,6 +4,9 @@
  *
  * UCX's header carries the listener's words, who sent them, and a short payload too, because UCX stores a header alone at
  * once, but a header with a payload in several steps. A rendezvous leaves a descriptor, which is fetched or dropped.
+ *
+ * Data that do not lie in one run, or for which the buffer has too little room, are of a datatype to UCX, which then asks for them (or
+ * hands them out) piece by piece: so nobody packs a whole message beforehand.
  */
 #include <core/error.h>
 #include <inter/transport_ucx_private.h>
@@ -32,21 +35,63 @@ typedef struct inter_ucx_notice {
     wire_header wire;
 } notice;
 
-/* Memory for a message that is longer than the buffer that it goes to. */
-typedef struct inter_ucx_detour {
-    struct inter_ucx_detour *next;
-    inter_ucx *transport;
-    inter_request *request;
-    void *buffer;
-    size_t bytes; /* of the buffer */
-    unsigned char whole[];
-} detour;
-
 typedef struct inter_ucx_early {
     struct inter_ucx_early *next;
     inter_arrival arrival; /* its data, if it has any, is `payload` */
     unsigned char payload[];
 } early;
+
+/* A fetch into less room keeps the message's bytes here, where a tagged message has its tag; `bytes` is the room. */
+static void set_layout(inter_request *request, void *buffer, size_t room, size_t message_bytes) {
+    request->buffer = buffer;
+    request->bytes = room;
+    request->tag = message_bytes;
+}
+
+/* UCX's state of packing or unpacking is the request. */
+static void *start_pack(void *context, const void *request, size_t count) {
+    (void)context;
+    (void)count;
+    return (void *)(uintptr_t)request;
+}
+
+static void *start_unpack(void *context, void *request, size_t count) {
+    (void)context;
+    (void)count;
+    return request;
+}
+
+static size_t packed_size(void *state) {
+    return ((const inter_request *)state)->tag;
+}
+
+static size_t pack(void *state, size_t offset, void *to, size_t most) {
+    const inter_request *request = state;
+    const core_data *data = request->data;
+    size_t end = request->bytes - offset < most ? request->bytes : offset + most;
+    core_pack(to, data->buffer, data->type, data->count, offset, end);
+    return end - offset;
+}
+
+/* What there is no room for is lost. */
+static ucs_status_t unpack(void *state, size_t offset, const void *from, size_t bytes) {
+    const inter_request *request = state;
+    const core_data run = {request->buffer, WEFT_BYTE, request->bytes}, *data = request->data ? request->data : &run;
+    size_t end = offset + bytes < request->bytes ? offset + bytes : request->bytes;
+    core_unpack(data->buffer, from, data->type, data->count, offset, end);
+    return UCS_OK;
+}
+
+static void finish(void *state) {
+    (void)state;
+}
+
+/* Between hosts UCX is two to three times as fast with one run. */
+static bool ucx_takes_layouts(const inter_transport *base, int peer, size_t bytes) {
+    (void)base;
+    (void)peer;
+    return bytes > INTER_PACKED_BYTES;
+}
 
 static notice *take_notice(inter_ucx *self) {
     notice *taken = self->am.spare;
@@ -85,7 +130,7 @@ static int ucx_am_send(inter_transport *base, int peer, const inter_am_header *h
     if (!of)
         return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a message to rank %d", base->rank, peer);
     request->peer = peer;
-    request->bytes = bytes;
+    set_layout(request, NULL, bytes, bytes);
     of->request = request;
     of->wire.header = *header;
     size_t wire_bytes = WIRE_BYTES;
@@ -99,6 +144,12 @@ static int ucx_am_send(inter_transport *base, int peer, const inter_am_header *h
     params.flags = rendezvous ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER;
     params.cb.send = am_sent;
     params.user_data = of;
+    if (request->data) {
+        params.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
+        params.datatype = self->am.layout;
+        buffer = request;
+        bytes = 1;
+    }
     ucs_status_ptr_t result =
         ucp_am_send_nbx(self->endpoints[peer], AM_ID, &of->wire, wire_bytes, buffer, bytes, &params);
     if (!UCS_PTR_IS_PTR(result))
@@ -157,28 +208,13 @@ static ucs_status_t arrived(void *argument, const void *header, size_t header_by
     return fetched && !self->am.dropped ? UCS_INPROGRESS : UCS_OK;
 }
 
+static int fetched_code(const inter_request *request, ucs_status_t status) {
+    return status == UCS_OK && request->tag > request->bytes ? WEFT_ERR_TRUNCATE : inter_ucx_code(status);
+}
+
 static void fetched(void *native, ucs_status_t status, size_t bytes, void *argument) {
     (void)bytes; /* known before */
-    inter_ucx_finish(native, argument, inter_ucx_code(status));
-}
-
-/* Copies what the buffer has room for. */
-static int end_detour(detour *of, ucs_status_t status) {
-    detour **link = &of->transport->am.detours;
-    while (*link != of)
-        link = &(*link)->next;
-    *link = of->next;
-    if (status == UCS_OK && of->bytes)
-        memcpy(of->buffer, of->whole, of->bytes);
-    free(of);
-    return status == UCS_OK ? WEFT_ERR_TRUNCATE : inter_ucx_code(status);
-}
-
-static void fetched_by_detour(void *native, ucs_status_t status, size_t bytes, void *argument) {
-    detour *of = argument;
-    inter_request *request = of->request;
-    (void)bytes;
-    inter_ucx_finish(native, request, end_detour(of, status));
+    inter_ucx_finish(native, argument, fetched_code(argument, status));
 }
 
 static void ucx_am_drop(inter_transport *base, const inter_arrival *arrival) {
@@ -189,48 +225,32 @@ static void ucx_am_drop(inter_transport *base, const inter_arrival *arrival) {
         ucp_am_data_release(self->worker, arrival->native);
 }
 
-static int fetch_by_detour(inter_ucx *self, const inter_arrival *arrival, void *buffer, size_t bytes,
-                           inter_request *request) {
-    detour *of = malloc(sizeof(*of) + arrival->bytes);
-    if (!of) {
-        ucx_am_drop(&self->base, arrival); /* its sender does not wait */
-        return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a message of %zu bytes for a buffer of %zu",
-                          self->base.rank, arrival->bytes, bytes);
-    }
-    *of = (detour){self->am.detours, self, request, buffer, bytes};
-    self->am.detours = of;
-    ucp_request_param_t params;
-    params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
-    params.cb.recv_am = fetched_by_detour;
-    params.user_data = of;
-    ucs_status_ptr_t result = ucp_am_recv_data_nbx(self->worker, arrival->native, of->whole, arrival->bytes, &params);
-    if (!UCS_PTR_IS_PTR(result)) {
-        int code = end_detour(of, UCS_PTR_RAW_STATUS(result));
-        if (!result && !request->completion->error)
-            request->completion->error = code;
-    }
-    return inter_ucx_started(self, result, request, "fetch a message");
-}
-
 static int ucx_am_fetch(inter_transport *base, const inter_arrival *arrival, void *buffer, size_t bytes,
                         inter_request *request) {
     inter_ucx *self = inter_ucx_of(base);
     request->peer = arrival->peer;
-    request->bytes = bytes;
     if (self->base.failed[arrival->peer]) { /* UCX 1.13 would complete it, and return it all the same */
         ucx_am_drop(base, arrival);
         return core_error(WEFT_ERR_PROC_FAILED,
                           "rank %d: the message of rank %d was not fetched before it was out of reach", base->rank,
                           arrival->peer);
     }
-    if (bytes < arrival->bytes)
-        return fetch_by_detour(self, arrival, buffer, bytes, request);
     ucp_request_param_t params;
     params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
     params.cb.recv_am = fetched;
     params.user_data = request;
-    return inter_ucx_started(self, ucp_am_recv_data_nbx(self->worker, arrival->native, buffer, arrival->bytes, &params),
-                             request, "fetch a message");
+    set_layout(request, buffer, bytes, arrival->bytes);
+    size_t count = arrival->bytes;
+    if (request->data || bytes < arrival->bytes) {
+        params.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
+        params.datatype = self->am.layout;
+        buffer = request;
+        count = 1;
+    }
+    ucs_status_ptr_t result = ucp_am_recv_data_nbx(self->worker, arrival->native, buffer, count, &params);
+    if (!result && !request->completion->error)
+        request->completion->error = fetched_code(request, UCS_OK);
+    return inter_ucx_started(self, result, request, "fetch a message");
 }
 
 static early *take_early(inter_ucx *self) {
@@ -268,11 +288,16 @@ int inter_ucx_am_open(inter_ucx *self) {
     };
     self->am.early_end = &self->am.early;
     self->base.am_send = ucx_am_send;
+    self->base.takes_layouts = ucx_takes_layouts;
     self->base.am_fetch = ucx_am_fetch;
     self->base.am_drop = ucx_am_drop;
     self->base.listen = ucx_listen;
     self->base.rouse = ucx_rouse;
-    ucs_status_t status = ucp_worker_set_am_recv_handler(self->worker, &params);
+    const ucp_generic_dt_ops_t layout = {start_pack, start_unpack, packed_size, pack, unpack, finish};
+    ucs_status_t status = ucp_dt_create_generic(&layout, NULL, &self->am.layout);
+    self->am.has_layout = status == UCS_OK;
+    if (status == UCS_OK)
+        status = ucp_worker_set_am_recv_handler(self->worker, &params);
     return status == UCS_OK ? WEFT_SUCCESS : inter_ucx_error(status, "receive active messages", self->base.rank);
 }
 
@@ -287,8 +312,6 @@ void inter_ucx_am_free(inter_ucx *self) {
         next = item->next;
         free(item);
     }
-    for (detour *item = self->am.detours, *next; item; item = next) {
-        next = item->next;
-        free(item);
-    }
+    if (self->am.has_layout)
+        ucp_dt_destroy(self->am.layout);
 }

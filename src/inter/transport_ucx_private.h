@@ -17,7 +17,8 @@ typedef struct inter_ucx_am {
     const void *arriving;                       /* the native part of the arrival that the listener sees just now */
     bool dropped;                               /* the listener does not want that one */
     struct inter_ucx_notice *notices, *spare;   /* of messages to send: all, and those not in use */
-    struct inter_ucx_detour *detours;           /* of fetches: those in use, or given up */
+    ucp_datatype_t layout;                      /* of data that do not lie in one run, or find too little room */
+    bool has_layout;
 } inter_ucx_am;
 
 typedef struct inter_ucx {

@@ -9,7 +9,9 @@
 #include <mutex>
 #include <poll.h>
 #include <thread>
+#include <weft/datatype.h>
 extern "C" {
+#include <core/layout.h>
 #include <core/wait.h>
 #include <inter/bootstrap.h>
 #include <inter/lines.h>
@@ -299,6 +301,51 @@ TEST_P(ActiveMessages, AFetchIntoMoreRoomIsNoMistake) {
         EXPECT_EQ(heard.completion.error, WEFT_SUCCESS);
         EXPECT_TRUE(heard.text == sent.text + std::string(100, '.'));
     }
+}
+
+// At the sender, at the receiver, at both; and all of it, the beginning of it, or more than there is.
+TEST_P(ActiveMessages, DataMayLieInAnyLayout) {
+    if (!at(1)->takes_layouts || !at(1)->takes_layouts(at(1), 2, SIZE_MAX))
+        GTEST_SKIP() << "they are packed before";
+    constexpr size_t most = 50000;
+    weft_datatype *three = nullptr, *vector = nullptr; // three of five shorts
+    ASSERT_EQ(weft_type_contiguous(3, WEFT_SHORT, &three), WEFT_SUCCESS);
+    ASSERT_EQ(weft_type_resized(three, 0, 10, &vector), WEFT_SUCCESS);
+    weft_type_free(&three);
+    ASSERT_EQ(weft_type_commit(&vector), WEFT_SUCCESS);
+    listen_all();
+    size_t number = 0;
+    for (size_t count : {size_t(1), size_t(100), most})
+        for (size_t room : {count, count / 3, count + 1})
+            for (int way = 1; way < 4; way++) {
+                SCOPED_TRACE(std::to_string(count) + " elements into " + std::to_string(room));
+                std::string from = some_text(10 * count, count), to(10 * (room + 1), '.'), expected = to,
+                            packed(6 * count, 0);
+                core_pack(&packed[0], from.data(), vector, count, 0, packed.size());
+                core_data data{&from[0], vector, count}, place{&to[0], vector, room};
+                inter_am_header header{{1, 2}};
+                Pending sent;
+                sent.request.data = way & 1 ? &data : nullptr;
+                ASSERT_EQ(at(1)->am_send(at(1), 2, &header, way & 1 ? nullptr : packed.data(), packed.size(), true,
+                                         &sent.request),
+                          WEFT_SUCCESS);
+                Heard &heard = await(2, number++);
+                ASSERT_EQ(heard.arrival.bytes, packed.size());
+                size_t come = std::min(count, room) * 6;
+                heard.request.data = way & 2 ? &place : nullptr;
+                ASSERT_EQ(at(2)->am_fetch(at(2), &heard.arrival, way & 2 ? nullptr : &to[0], 6 * room, &heard.request),
+                          WEFT_SUCCESS);
+                complete(heard);
+                complete(sent);
+                EXPECT_EQ(heard.completion.error, room < count ? WEFT_ERR_TRUNCATE : WEFT_SUCCESS);
+                EXPECT_EQ(sent.completion.error, WEFT_SUCCESS);
+                if (way & 2)
+                    core_unpack(&expected[0], packed.data(), vector, room, 0, come);
+                else
+                    expected.replace(0, come, packed, 0, come);
+                EXPECT_TRUE(to == expected);
+            }
+    weft_type_free(&vector);
 }
 
 TEST_P(ActiveMessages, WhatIsDroppedIsCompleteForItsSender) {

@@ -248,8 +248,8 @@ class LinesWithLayouts : public Lines {
             ears.emplace_back(transport[rank]);
             ears.back().listen();
         }
-        ASSERT_TRUE(transport[0]->takes_layouts(transport[0], 1));
-        ASSERT_FALSE(transport[0]->takes_layouts(transport[0], local)) << "on another host";
+        ASSERT_TRUE(transport[0]->takes_layouts(transport[0], 1, 1));
+        ASSERT_FALSE(transport[0]->takes_layouts(transport[0], local, 1)) << "on another host";
     }
     void TearDown() override {
         weft_type_free(&vector);
