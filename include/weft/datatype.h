@@ -10,6 +10,8 @@
  * that of the data, rounded up to the strictest alignment among them, as a C compiler does (MPI 4.1 section 5.1.1).
  * Errors of the constructors: WEFT_ERR_ARG (a null pointer, a type that is none or was freed, an argument that is out of range or
  * takes size or extent out of ptrdiff_t, named in the sentence), WEFT_ERR_NOMEM.
+ * A type whose data begin 64 KiB or more behind the buffer may hold absolute addresses: then a buffer of NULL is no error (MPI's
+ * MPI_BOTTOM; MPI 4.1 section 5.1.12).
  */
 #ifndef WEFT_DATATYPE_H
 #define WEFT_DATATYPE_H

@@ -82,7 +82,7 @@ static inline bool core_datatype_committed(const weft_datatype *type) {
 
 /** Of a valid type: do its displacements lead from address 0 to real memory, so that its buffer is NULL? (MPI 4.1, section 5.1.12) */
 static inline bool core_datatype_has_addresses(const weft_datatype *type) {
-    return !type->contiguous && type->true_lower_bound >= 4096; /* nothing is on the first page */
+    return !type->contiguous && type->true_lower_bound >= 65536; /* nothing of a process is below (mmap_min_addr) */
 }
 
 /**

@@ -62,22 +62,27 @@ static void lose(hier_channel *channel) {
     fail(channel, WEFT_ERR_NOMEM);
 }
 
-/* Keeps a message in the list that ends at `link`. */
-static void hold(hier_channel *channel, const inter_arrival *arrival, intra_parcel *parcel, hier_held **link) {
+/* Keeps a message, as the last one. */
+static void hold(hier_channel *channel, const inter_arrival *arrival, intra_parcel *parcel, hier_holding *in) {
     hier_held *held = parcel ? malloc(sizeof(*held)) : NULL;
     if (!held) {
         lose(channel);
         free(parcel);
         return;
     }
-    *held = (hier_held){.next = *link, .header = arrival->header, .peer = arrival->peer, .parcel = parcel};
-    *link = held;
+    *held = (hier_held){.header = arrival->header, .peer = arrival->peer, .parcel = parcel};
+    *(in->last ? &in->last->next : &in->first) = held;
+    in->last = held;
 }
 
-static hier_held **end_of(hier_held **link) {
-    while (*link)
-        link = &(*link)->next;
-    return link;
+/* Takes out the one behind `before` (NULL: the first), and returns what follows. */
+static hier_held *let_go(hier_holding *of, hier_held *before) {
+    hier_held **link = before ? &before->next : &of->first, *held = *link;
+    *link = held->next;
+    if (!held->next)
+        of->last = before;
+    free(held);
+    return *link;
 }
 
 bool hier_channel_is_own(const hier_channel *channel, const intra_mailbox *mailbox) {
@@ -85,11 +90,11 @@ bool hier_channel_is_own(const hier_channel *channel, const intra_mailbox *mailb
     return mailbox->by_lock || (driver && driver == atomic_load_explicit(&mailbox->bell, memory_order_relaxed));
 }
 
-static void put(hier_channel *channel, const inter_arrival *arrival, intra_mailbox *to, intra_parcel *parcel) {
+static void put(hier_channel *channel, int peer, intra_mailbox *to, intra_parcel *parcel) {
     bool offered = parcel->foreign;
     intra_parcel_push(to, parcel);
     if (!offered)
-        hier_flow_kept(channel, arrival->peer, to);
+        hier_flow_kept(channel, peer, to);
 }
 
 /* Will there be a communicator that it is for? One that has gone, and a thread that is not there, have lost what comes for them. */
@@ -128,27 +133,28 @@ static void deliver(hier_channel *channel, const inter_arrival *arrival, intra_p
     if (!parcel)
         parcel = pack_up(arrival);
     if (!to)
-        hold(channel, arrival, parcel, end_of(&channel->homeless));
+        hold(channel, arrival, parcel, &channel->homeless);
     else if (parcel)
-        put(channel, arrival, to, parcel);
+        put(channel, arrival->peer, to, parcel);
     else
         lose(channel);
 }
 
 /* Those that came too early, as far as it is their turn now. */
 static void deliver_early(hier_channel *channel, hier_peer *peer) {
-    for (hier_held **link = &peer->early; *link;) {
-        hier_held *held = *link;
+    for (hier_held *held = peer->early.first, *before = NULL; held;) {
         if (!hier_wire_is_number(&held->header, peer->expected)) {
-            link = &held->next;
+            before = held;
+            held = held->next;
             continue;
         }
-        *link = held->next;
-        peer->expected++;
         const inter_arrival arrival = {.peer = held->peer, .header = held->header};
-        deliver(channel, &arrival, held->parcel);
-        free(held);
-        link = &peer->early;
+        intra_parcel *parcel = held->parcel;
+        (void)let_go(&peer->early, before);
+        peer->expected++;
+        deliver(channel, &arrival, parcel);
+        held = peer->early.first;
+        before = NULL;
     }
 }
 
@@ -160,12 +166,12 @@ static void arrived(void *argument, const inter_arrival *arrival) {
         return;
     }
     if (!hier_wire_is_number(&arrival->header, peer->expected)) {
-        hold(channel, arrival, pack_up(arrival), end_of(&peer->early));
+        hold(channel, arrival, pack_up(arrival), &peer->early);
         return;
     }
     peer->expected++;
     deliver(channel, arrival, NULL);
-    if (peer->early)
+    if (peer->early.first)
         deliver_early(channel, peer);
 }
 
@@ -174,20 +180,19 @@ static void arrived(void *argument, const inter_arrival *arrival) {
  */
 
 void hier_channel_settle(hier_channel *channel, uint32_t context) {
-    for (hier_held **link = &channel->homeless; *link;) {
-        hier_held *held = *link;
+    for (hier_held *held = channel->homeless.first, *before = NULL; held;) {
         bool here = hier_wire_context(&held->header) == context;
         intra_mailbox *to = here ? hier_channel_mailbox(channel, &held->header) : NULL;
         if (!here || (!to && is_awaited(channel, &held->header))) {
-            link = &held->next;
+            before = held;
+            held = held->next;
             continue;
         }
-        *link = held->next;
         if (to)
-            intra_parcel_push(to, held->parcel);
+            put(channel, held->peer, to, held->parcel);
         else
             discard(channel, held->parcel);
-        free(held);
+        held = let_go(&channel->homeless, before);
     }
 }
 
@@ -225,20 +230,17 @@ int hier_channel_listen(hier_channel *channel) {
     return WEFT_SUCCESS;
 }
 
-static void forget(hier_channel *channel, hier_held *held) {
-    while (held) {
-        hier_held *next = held->next;
-        discard(channel, held->parcel);
-        free(held);
-        held = next;
+static void forget(hier_channel *channel, hier_holding *all) {
+    while (all->first) {
+        discard(channel, all->first->parcel);
+        (void)let_go(all, NULL);
     }
 }
 
 void hier_channel_close(hier_channel *channel) {
     for (int peer = 0; channel->peers && peer < channel->transport->size; peer++)
-        forget(channel, channel->peers[peer].early);
-    forget(channel, channel->homeless);
-    channel->homeless = NULL;
+        forget(channel, &channel->peers[peer].early);
+    forget(channel, &channel->homeless);
     if (channel->listens || channel->overhears)
         channel->transport->listen(channel->transport, NULL, NULL);
     channel->listens = channel->overhears = false;

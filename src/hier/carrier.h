@@ -63,10 +63,15 @@ typedef struct hier_held {
     intra_parcel *parcel;
 } hier_held;
 
+/** Of them, by the order in which they came; all 0: none. */
+typedef struct hier_holding {
+    hier_held *first, *last;
+} hier_holding;
+
 /** The other end of a channel. */
 typedef struct hier_peer {
     uint32_t sent, expected; /* numbers of messages, modulo 2³² */
-    hier_held *early;        /* came too early, in any order */
+    hier_holding early;      /* came too early, in any order */
     bool stopped;            /* it has no room: messages to it wait at this end until they are fetched (flow.c) */
     bool wants_stop;         /* this end has no room: it is to be stopped … */
     bool told_stop;          /* … and was told so */
@@ -85,7 +90,7 @@ typedef struct hier_channel {
     hier_peer *peers;                 /* by their number in the transport */
     hier_boxes boxes[INTER_CONTEXTS]; /* by context … */
     uint32_t opened;                  /* … none from this one on was ever opened */
-    hier_held *homeless;              /* for communicators that are not made yet, oldest first */
+    hier_holding homeless;            /* for communicators that are not made yet */
     inter_completion *done;           /* of letters */
     int stops;                        /* peers that are stopped, or to be stopped, by this one */
     int seen_failed;                  /* the transport's failed_peer when it was looked at last */
