@@ -108,4 +108,32 @@ TEST(Large, Allreduce) {
     });
 }
 
+// One run, and the same memory as a type that has its first bytes last.
+TEST(Large, Messages) {
+    const size_t lengths[] = {count - 8, 8};
+    const ptrdiff_t displs[] = {8, 0};
+    weft_datatype *rotated = nullptr;
+    ASSERT_EQ(weft_type_indexed(2, lengths, displs, WEFT_BYTE, &rotated), WEFT_SUCCESS);
+    ASSERT_EQ(weft_type_commit(&rotated), WEFT_SUCCESS);
+    job::on_team([rotated](weft_comm *comm) {
+        for (const weft_datatype *type : {WEFT_BYTE, const_cast<const weft_datatype *>(rotated)}) {
+            memory buffer;
+            size_t elements = type == WEFT_BYTE ? count : 1, got = 0;
+            weft_status status{};
+            if (weft_rank(comm) == 0) {
+                pattern(0).put(buffer.get());
+                job::ok(weft_send(buffer.get(), elements, type, 1, 7, comm), comm, "a send of 2^31 + 5 bytes");
+            } else {
+                job::ok(weft_recv(buffer.get(), elements, type, 0, 7, comm, &status), comm, "its receive");
+                job::check(pattern(0).stands_in(buffer.get()), comm, "a message of 2^31 + 5 bytes");
+                job::check(buffer.intact(), comm, "bytes behind the buffer of the receive");
+                job::check(status.bytes == count, comm, "the status");
+                job::ok(weft_get_count(&status, type, &got), comm, "weft_get_count");
+                job::check(got == elements, comm, "the count");
+            }
+        }
+    });
+    weft_type_free(&rotated);
+}
+
 } // namespace
