@@ -18,6 +18,10 @@ typedef struct core_data {
     size_t count;
 } core_data;
 
+static inline size_t core_data_bytes(core_data data) {
+    return data.count * data.type->size_bytes;
+}
+
 void core_pack_laid_out(void *packed, const void *buffer, const weft_datatype *type, size_t count, size_t from,
                         size_t to);
 void core_unpack_laid_out(void *buffer, const void *packed, const weft_datatype *type, size_t count, size_t from,

@@ -9,7 +9,7 @@
 
 /**
  * After hier_check… WEFT_IN_PLACE is resolved: reductions have send = recv; gather(v)'s, allgather(v)'s send is the own block
- * in recv, scatter(v)'s recv that in send (hier_stage() does this where the types are strided); alltoall(v, w) keep it, as
+ * in recv, scatter(v)'s recv that in send (where the types are strided: hier_lay_out(), hier_stage()); alltoall(v, w) keep it, as
  * in_place.
  */
 typedef struct hier_arguments {
@@ -31,6 +31,7 @@ typedef struct hier_arguments {
      * to the end: staging.h */
     bool strided;
     struct hier_staging *staging; /* once staged: what the buffers above belong to */
+    bool laid_out;                /* strided, and threads copy from and to where the types say: sides.h */
     size_t bytes;                 /* a vector, or a block, of one rank, as all ranks know it; else 0 */
     size_t own_bytes;             /* gatherv, scatterv, allgatherv: of the rank's own block */
     /* A hash of what all ranks must count alike: allgatherv's and reduce_scatter's blocks, the bounds of an operation's derived type. */
@@ -56,6 +57,7 @@ __attribute__((always_inline)) static inline hier_arguments hier_arguments_of(en
     arguments.strided = false;
     arguments.staging = NULL;
     arguments.bytes = 0;
+    arguments.laid_out = false;
     arguments.own_bytes = 0;
     arguments.counted = 0;
     arguments.signature = (uint64_t)collective + 1; /* of a barrier; those of others are made when they are checked */

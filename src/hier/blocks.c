@@ -8,19 +8,19 @@ hier_blocks hier_sent_blocks(const hier_arguments *arguments) {
     return (hier_blocks){.buffer = (char *)(uintptr_t)arguments->send,
                          .counts = arguments->send_counts,
                          .displs = arguments->send_displs,
-                         .size = arguments->send_type->size_bytes};
+                         .type = arguments->send_type};
 }
 
 hier_blocks hier_received_blocks(const hier_arguments *arguments) {
     return (hier_blocks){.buffer = arguments->recv,
                          .counts = arguments->recv_counts,
                          .displs = arguments->recv_displs,
-                         .size = arguments->recv_type->size_bytes};
+                         .type = arguments->recv_type};
 }
 
 /* Of a block with something in it; of others the displacement means nothing. */
 static ptrdiff_t displ_bytes(const hier_blocks *blocks, size_t rank) {
-    return blocks->displs[rank] * (ptrdiff_t)blocks->size;
+    return blocks->displs[rank] * blocks->type->extent;
 }
 
 static ptrdiff_t lowest(const hier_layout *layout, const hier_blocks *blocks, int except) {
@@ -107,7 +107,7 @@ void hier_blocks_pack(const hier_call *call, const hier_blocks *joined, int exce
         for (size_t rank = layout->offsets[node]; node != except && rank < layout->offsets[node + 1]; rank++) {
             size_t bytes = hier_block_bytes(joined, rank);
             if (bytes)
-                memcpy(place, hier_block_at(joined, rank), bytes);
+                memcpy(place, hier_block_of(joined, rank).buffer, bytes);
             place += bytes;
         }
     }
@@ -119,8 +119,9 @@ void hier_blocks_unpack(hier_call *call, const hier_blocks *joined, const hier_b
         const char *place = joined->base + joined->places[node];
         for (size_t rank = layout->offsets[node]; node != except && rank < layout->offsets[node + 1]; rank++) {
             size_t bytes = hier_block_bytes(joined, rank);
-            if (hier_same_bytes(call, rank, bytes, (size_t)call->comm->rank, hier_block_bytes(to, rank)) && bytes)
-                memcpy(hier_block_at(to, rank), place, bytes);
+            core_data own = hier_block_of(to, rank);
+            if (hier_same_bytes(call, rank, bytes, (size_t)call->comm->rank, core_data_bytes(own)))
+                core_unpack(own.buffer, place, own.type, own.count, 0, bytes);
             place += bytes;
         }
     }

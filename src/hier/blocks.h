@@ -9,6 +9,7 @@
 #ifndef HIER_BLOCKS_H
 #define HIER_BLOCKS_H
 
+#include <core/layout.h>
 #include <hier/arguments.h>
 
 struct hier_call;
@@ -17,7 +18,7 @@ typedef struct hier_blocks {
     char *buffer; /* the user's */
     const size_t *counts;
     const ptrdiff_t *displs;
-    size_t size; /* bytes of an element */
+    const weft_datatype *type; /* of their elements; it may be strided where they are not joined */
     /* Joined, in bytes: */
     size_t *offsets; /* nodes + 1: where the nodes' blocks begin when they are packed; NULL: not joined, or no memory */
     size_t *places;  /* nodes: where they do begin, from `base` */
@@ -31,11 +32,13 @@ hier_blocks hier_sent_blocks(const hier_arguments *arguments);
 hier_blocks hier_received_blocks(const hier_arguments *arguments);
 
 static inline size_t hier_block_bytes(const hier_blocks *blocks, size_t rank) {
-    return blocks->counts[rank] * blocks->size;
+    return blocks->counts[rank] * blocks->type->size_bytes;
 }
 
-static inline char *hier_block_at(const hier_blocks *blocks, size_t rank) {
-    return blocks->buffer + blocks->displs[rank] * (ptrdiff_t)blocks->size;
+/** That of a block without elements lies anywhere. */
+static inline core_data hier_block_of(const hier_blocks *blocks, size_t rank) {
+    uintptr_t place = (uintptr_t)blocks->buffer + (uintptr_t)(blocks->displs[rank] * blocks->type->extent);
+    return (core_data){(void *)place, blocks->type, blocks->counts[rank]}; /* NOLINT(performance-no-int-to-ptr) */
 }
 
 /**

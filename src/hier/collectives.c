@@ -7,6 +7,7 @@
 #include <hier/part.h>
 #include <hier/request.h>
 #include <hier/staging.h>
+#include <hier/sides.h>
 
 hier_collective *const hier_thread_collectives[INTER_COLLECTIVES] = {
     [INTER_BARRIER] = hier_thread_barrier,
@@ -33,16 +34,18 @@ static int check(const weft_comm *comm, hier_arguments *arguments) {
     return code || arguments->collective == INTER_BARRIER ? code : hier_check_arguments(comm, arguments);
 }
 
-/* On data that lie in one run. */
+/* On data that lie in one run, or are laid out. */
 static int run(weft_comm *comm, const hier_arguments *arguments) {
     bool ordered = comm->inner && hier_thread_collective(arguments) != hier_thread_barrier;
     return ordered ? hier_ordered(comm, arguments) : hier_thread_run(comm, arguments);
 }
 
-static int run_thread(weft_comm *comm, const hier_arguments *arguments) {
+static int run_thread(weft_comm *comm, hier_arguments *arguments) {
     if (comm->member->retired)
         return hier_ledger_error(comm, arguments->call);
-    return arguments->strided ? hier_thread_staged(comm, arguments, run) : run(comm, arguments);
+    if (arguments->strided && !hier_lay_out(comm, arguments))
+        return hier_thread_staged(comm, arguments, run);
+    return run(comm, arguments);
 }
 
 static int block(weft_comm *comm, hier_arguments *arguments) {

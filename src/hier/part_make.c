@@ -4,6 +4,7 @@
 #include <hier/order.h>
 #include <hier/part.h>
 #include <hier/ring.h>
+#include <hier/sides.h>
 #include <hier/staging.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@ static hier_part *part_of(weft_request *request) {
     return (hier_part *)request;
 }
 
-/* The user's arrays need not stay, nor his types: movement is of bytes from here on. */
+/* The user's arrays need not stay, nor his types: movement is of bytes from here on, unless it is laid out. */
 
 enum { SEND = 1, RECV = 2 };
 
@@ -43,8 +44,21 @@ typedef struct arrays {
     const weft_datatype *const *types;
 } arrays;
 
-/* Copies one side's to `memory`, in bytes; where its end is. `size`: an element's, where the blocks have no types of their own. */
-static void *copy_side(arrays *side, size_t ranks, size_t size, void *memory) {
+/* Copies one side's to `memory`; where its end is. */
+static void *copy_side(arrays *side, size_t ranks, void *memory) {
+    size_t *counts = memory;
+    ptrdiff_t *displs = (ptrdiff_t *)(counts + ranks);
+    const weft_datatype **types = (const weft_datatype **)(displs + ranks);
+    memcpy(counts, side->counts, ranks * sizeof(*counts));
+    memcpy(displs, side->displs, ranks * sizeof(*displs));
+    if (side->types)
+        memcpy(types, side->types, ranks * sizeof(*types));
+    *side = (arrays){counts, displs, side->types ? types : NULL};
+    return types + ranks;
+}
+
+/* The same, of bytes then. `size`: an element's, where the blocks have no types of their own. */
+static void *copy_side_in_bytes(arrays *side, size_t ranks, size_t size, void *memory) {
     size_t *counts = memory;
     ptrdiff_t *displs = (ptrdiff_t *)(counts + ranks);
     const weft_datatype **types = (const weft_datatype **)(displs + ranks);
@@ -75,19 +89,25 @@ static int copy_arrays(const weft_comm *comm, hier_part *part) {
     }
     if (which & SEND) {
         arrays side = {a->send_counts, a->send_displs, typed ? a->send_types : NULL};
-        memory = copy_side(&side, ranks, typed ? 0 : a->send_type->size_bytes, memory);
+        memory = a->laid_out ? copy_side(&side, ranks, memory)
+                             : copy_side_in_bytes(&side, ranks, typed ? 0 : a->send_type->size_bytes, memory);
         a->send_counts = side.counts;
         a->send_displs = side.displs;
         a->send_types = side.types;
-        a->send_type = WEFT_BYTE;
+        if (!a->laid_out)
+            a->send_type = WEFT_BYTE;
     }
     if (which & RECV) {
         arrays side = {a->recv_counts, a->recv_displs, typed ? a->recv_types : NULL};
-        copy_side(&side, ranks, typed ? 0 : a->recv_type->size_bytes, memory);
+        if (a->laid_out)
+            copy_side(&side, ranks, memory);
+        else
+            copy_side_in_bytes(&side, ranks, typed ? 0 : a->recv_type->size_bytes, memory);
         a->recv_counts = side.counts;
         a->recv_displs = side.displs;
         a->recv_types = side.types;
-        a->recv_type = WEFT_BYTE;
+        if (!a->laid_out)
+            a->recv_type = WEFT_BYTE;
     }
     return WEFT_SUCCESS;
 }
@@ -110,10 +130,13 @@ void hier_part_give(weft_request *request) {
     if (part->ring)
         hier_ring_leave(comm->team, part->ring);
     hier_staging_free(part->arguments.staging);
+    if (part->arguments.laid_out)
+        hier_types_release(comm, &part->arguments);
     free(part->arrays);
     free(part->sentence);
     part->ring = NULL;
     part->arguments.staging = NULL;
+    part->arguments.laid_out = false;
     part->arrays = part->sentence = NULL;
     comm->requests -= request->owned;
     hier_request_keep(request, &comm->free_requests[0]);
@@ -142,7 +165,9 @@ static int prepare_in_order(const weft_comm *comm, hier_part *part) {
 /* `number`: of a persistent one. */
 static int prepare(weft_comm *comm, hier_part *part, bool persistent, uint64_t number) {
     int code = WEFT_SUCCESS;
-    if (part->arguments.strided)
+    if (part->arguments.strided && hier_lay_out(comm, &part->arguments))
+        hier_types_retain(comm, &part->arguments);
+    else if (part->arguments.strided)
         code = hier_stage(comm, &part->arguments);
     if (!code && comm->inner)
         code = prepare_in_order(comm, part);

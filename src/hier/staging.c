@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
 #include <core/layout.h>
+#include <hier/sides.h>
 #include <hier/staging.h>
-#include <hier/thread.h>
 #include <stdlib.h>
 
 #define ALIGNMENT ((ptrdiff_t) _Alignof(max_align_t))
 
 /* Elements of the user's, and where they are when packed. */
 typedef struct block {
-    const weft_datatype *type; /* in use; NULL: there is nothing in it */
-    char *user;
-    size_t count;
+    core_data user; /* its type in use; NULL: there is nothing in it */
     char *packed;
 } block;
 
@@ -52,39 +50,9 @@ struct hier_staging {
     size_t result; /* windows to unpack; in place more are packed where blocks are scattered */
 };
 
-/* Blocks as the caller gave them, all of one count and type or of one each. */
-typedef struct given {
-    const void *buffer;
-    size_t blocks; /* 0: the rank has none on this side */
-    size_t count;
-    const weft_datatype *type;
-    const size_t *counts; /* or NULL */
-    const ptrdiff_t *displs;
-    const weft_datatype *const *types; /* or NULL; with them displacements are in bytes */
-} given;
-
-/* Types may hold addresses, and the buffer is NULL then: no arithmetic on pointers. */
-static void *moved(const void *from, ptrdiff_t bytes) {
-    return (void *)((uintptr_t)from + (uintptr_t)bytes); /* NOLINT(performance-no-int-to-ptr) */
-}
-
-static const weft_datatype *type_of(const given *from, size_t i) {
-    return from->types ? from->types[i] : from->type;
-}
-
-static size_t count_of(const given *from, size_t i) {
-    return from->counts ? from->counts[i] : from->count;
-}
-
-static ptrdiff_t displ_of(const given *from, size_t i) {
-    if (from->types)
-        return from->displs[i];
-    return (from->counts ? from->displs[i] : (ptrdiff_t)(i * from->count)) * from->type->extent;
-}
-
-static bool is_strided(const given *from) {
+static bool is_strided(const hier_side *from) {
     for (size_t i = 0; i < from->blocks; i++) {
-        if (!type_of(from, i)->contiguous)
+        if (!hier_side_block(from, i).type->contiguous)
             return true;
         if (!from->types)
             return false;
@@ -92,59 +60,9 @@ static bool is_strided(const given *from) {
     return false;
 }
 
-static bool gathers(enum inter_collective collective) {
-    return inter_is(collective, INTER_BIT(INTER_GATHER) | INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_ALLGATHER) |
-                                    INTER_BIT(INTER_ALLGATHERV));
-}
-
-static bool scatters(enum inter_collective collective) {
-    return inter_is(collective, INTER_BIT(INTER_SCATTER) | INTER_BIT(INTER_SCATTERV));
-}
-
-/* What this rank sends. In place it is a part of what it receives; bcast has the other side only. */
-static given given_to_send(const weft_comm *comm, const hier_arguments *a) {
-    given made = {.buffer = a->send};
-    bool scattered = scatters(a->collective), gathered = gathers(a->collective);
-    if (a->collective == INTER_BCAST || (scattered ? comm->rank != a->root : a->in_place))
-        return made;
-    made.blocks = gathered ? 1 : (size_t)comm->size;
-    if (a->collective == INTER_ALLTOALLW)
-        made.types = a->send_types;
-    else
-        made.type = a->send_type;
-    if (inter_is(a->collective, INTER_BIT(INTER_SCATTERV) | INTER_BIT(INTER_ALLTOALLV) | INTER_BIT(INTER_ALLTOALLW))) {
-        made.counts = a->send_counts;
-        made.displs = a->send_displs;
-    } else {
-        made.count = a->send_count;
-    }
-    return made;
-}
-
-static given given_to_receive(const weft_comm *comm, const hier_arguments *a) {
-    given made = {.buffer = a->recv};
-    bool scattered = scatters(a->collective);
-    bool rooted = inter_is(a->collective, INTER_BIT(INTER_GATHER) | INTER_BIT(INTER_GATHERV));
-    if ((scattered && a->in_place) || (rooted && comm->rank != a->root))
-        return made;
-    made.blocks = scattered || a->collective == INTER_BCAST ? 1 : (size_t)comm->size;
-    if (a->collective == INTER_ALLTOALLW)
-        made.types = a->recv_types;
-    else
-        made.type = a->recv_type;
-    if (inter_is(a->collective, INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_ALLGATHERV) | INTER_BIT(INTER_ALLTOALLV) |
-                                    INTER_BIT(INTER_ALLTOALLW))) {
-        made.counts = a->recv_counts;
-        made.displs = a->recv_displs;
-    } else {
-        made.count = a->recv_count;
-    }
-    return made;
-}
-
 static bool side_make(side *made, size_t blocks, size_t bytes) {
     size_t each = sizeof(*made->blocks) + sizeof(*made->counts) + sizeof(*made->displs) + sizeof(*made->types);
-    made->blocks = calloc(blocks, each);
+    made->blocks = calloc(blocks ? blocks : 1, each);
     /* Zeroed: what lies in holes of windows goes round with the rest. */
     made->memory = calloc(bytes ? bytes : 1, 1);
     made->count = blocks;
@@ -158,36 +76,33 @@ static bool side_make(side *made, size_t blocks, size_t bytes) {
 
 static void side_free(const side *freed) {
     for (size_t i = 0; freed->blocks && i < freed->count; i++)
-        if (freed->blocks[i].type)
-            core_datatype_release(freed->blocks[i].type);
+        if (freed->blocks[i].user.type)
+            core_datatype_release(freed->blocks[i].user.type);
     free(freed->blocks);
     free(freed->memory);
 }
 
-static void set_block(block *made, const weft_datatype *type, void *user, size_t count, char *packed) {
-    core_datatype_retain(type);
-    made->type = type;
-    made->user = user;
-    made->count = count;
+static void set_block(block *made, core_data data, char *packed) {
+    core_datatype_retain(data.type);
+    made->user = data;
     made->packed = packed;
 }
 
 /* The checks have seen that the bytes of all blocks fit a size_t. */
-static bool stage_side(side *made, const given *from) {
+static bool stage_side(side *made, const hier_side *from) {
     size_t bytes = 0;
     for (size_t i = 0; i < from->blocks; i++)
-        bytes += count_of(from, i) * type_of(from, i)->size_bytes;
+        bytes += core_data_bytes(hier_side_block(from, i));
     if (!side_make(made, from->blocks, bytes))
         return false;
     size_t at = 0;
     for (size_t i = 0; i < from->blocks; i++) {
-        const weft_datatype *type = type_of(from, i);
-        size_t count = count_of(from, i);
-        made->counts[i] = count * type->size_bytes;
+        core_data data = hier_side_block(from, i);
+        made->counts[i] = core_data_bytes(data);
         made->displs[i] = (ptrdiff_t)at;
         made->types[i] = WEFT_BYTE;
         if (made->counts[i]) /* else the displacement means nothing */
-            set_block(&made->blocks[i], type, moved(from->buffer, displ_of(from, i)), count, made->memory + at);
+            set_block(&made->blocks[i], data, made->memory + at);
         at += made->counts[i];
     }
     return true;
@@ -212,14 +127,14 @@ static void receive_into(hier_arguments *a, const side *into) {
 }
 
 static bool stage_movement(const weft_comm *comm, hier_arguments *a, hier_staging *made) {
-    given out = given_to_send(comm, a), in = given_to_receive(comm, a);
+    hier_side out = hier_side_sent(comm, a), in = hier_side_received(comm, a);
     size_t self = (size_t)comm->rank;
     if (is_strided(&out)) {
         if (!stage_side(&made->send, &out))
             return false;
         made->send.packed = (range){0, out.blocks};
         send_from(a, &made->send);
-        if (scatters(a->collective) && a->in_place)
+        if (hier_scatters(a->collective) && a->in_place)
             a->recv = made->send.memory + made->send.displs[self];
     }
     if (!is_strided(&in))
@@ -231,7 +146,7 @@ static bool stage_movement(const weft_comm *comm, hier_arguments *a, hier_stagin
     if (a->collective == INTER_BCAST && comm->rank == a->root) {
         made->recv.packed = made->recv.unpacked;
         made->recv.unpacked.end = 0;
-    } else if (a->in_place && gathers(a->collective)) {
+    } else if (a->in_place && hier_gathers(a->collective)) {
         made->recv.packed = (range){self, self + 1};
         a->send = made->recv.memory + made->recv.displs[self];
     } else if (a->in_place) {
@@ -246,7 +161,7 @@ static void combine_windows(const void *in, void *inout, size_t count, const wef
     size_t calls = by->apart ? count : 1, each = by->apart ? 1 : count;
     for (size_t i = 0; i < calls; i++) {
         ptrdiff_t at = (ptrdiff_t)(i * type->size_bytes) - by->shift;
-        by->function(moved(in, at), moved(inout, at), each, by->user);
+        by->function(hier_offset(in, at), hier_offset(inout, at), each, by->user);
     }
 }
 
@@ -285,7 +200,7 @@ static bool stage_windows(side *made, const stand_in *by, const void *user, size
     size_t bytes;
     if (__builtin_mul_overflow(count, by->type.size_bytes, &bytes) || bytes > PTRDIFF_MAX || !side_make(made, 1, bytes))
         return false;
-    set_block(&made->blocks[0], by->user, moved(user, 0), count, made->memory);
+    set_block(&made->blocks[0], (core_data){hier_offset(user, 0), by->user, count}, made->memory);
     return true;
 }
 
@@ -341,8 +256,8 @@ static void copy_windows(const stand_in *by, const block *b, size_t count, bool 
     const weft_datatype *type = by->user;
     size_t calls = by->apart ? count : 1, each = by->apart ? 1 : count;
     for (size_t i = 0; i < calls; i++) {
-        char *element = moved(b->user, (ptrdiff_t)i * type->extent);
-        char *window = moved(b->packed, (ptrdiff_t)(i * by->type.size_bytes) - by->shift);
+        char *element = hier_offset(b->user.buffer, (ptrdiff_t)i * type->extent);
+        char *window = hier_offset(b->packed, (ptrdiff_t)(i * by->type.size_bytes) - by->shift);
         core_copy(in ? window : element, type, each, in ? element : window, type, each, 0, each * type->size_bytes);
     }
 }
@@ -351,9 +266,9 @@ static void pack_side(const hier_staging *staging, const side *from) {
     for (size_t i = from->packed.begin; i < from->packed.end; i++) {
         const block *b = &from->blocks[i];
         if (staging->reduces)
-            copy_windows(&staging->stand_in, b, b->count, true);
-        else if (b->type)
-            core_pack(b->packed, b->user, b->type, b->count, 0, b->count * b->type->size_bytes);
+            copy_windows(&staging->stand_in, b, b->user.count, true);
+        else if (b->user.type)
+            core_pack(b->packed, b->user.buffer, b->user.type, b->user.count, 0, core_data_bytes(b->user));
     }
 }
 
@@ -368,8 +283,8 @@ void hier_staging_unpack(const hier_staging *staging) {
         const block *b = &to->blocks[i];
         if (staging->reduces)
             copy_windows(&staging->stand_in, b, staging->result, false);
-        else if (b->type)
-            core_unpack(b->user, b->packed, b->type, b->count, 0, b->count * b->type->size_bytes);
+        else if (b->user.type)
+            core_unpack(b->user.buffer, b->packed, b->user.type, b->user.count, 0, core_data_bytes(b->user));
     }
 }
 

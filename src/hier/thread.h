@@ -17,7 +17,7 @@ hier_collective hier_thread_barrier, hier_thread_bcast, hier_thread_reduce, hier
 /** Runs a part to its end: a blocking collective of a thread communicator whose ranks are their places. */
 int hier_thread_run(weft_comm *comm, const hier_arguments *arguments);
 
-/** A blocking collective whose arguments are checked and not strided. */
+/** A blocking collective whose arguments are checked, and not strided unless they are laid out. */
 typedef int hier_runner(weft_comm *comm, const hier_arguments *arguments);
 
 extern hier_collective *const hier_thread_collectives[INTER_COLLECTIVES];
@@ -91,11 +91,6 @@ static inline intra_slice hier_share(const hier_call *call, intra_slice whole) {
         return whole;
     intra_slice slice = intra_slice_of(whole.count, 1, call->comm->thread, hier_threads(call));
     return (intra_slice){whole.begin + slice.begin, slice.count};
-}
-
-/** Where a thread receives that has offered it, or this one. */
-static inline char *hier_recv_of(const hier_call *call, int thread) {
-    return thread == call->comm->thread ? call->arguments->recv : intra_offer_of(&call->meeting, thread)->recv;
 }
 
 /** The thread whose memory holds the node's part: the root on its node, the leader elsewhere. */

@@ -10,8 +10,8 @@
  *                             piece by piece, where the nodes' blocks are cut into segments (pieces.h)
  *     slices:                 as flags, but thread t copies slice t of everything, into everybody's receive buffer
  */
+#include <hier/moves.h>
 #include <hier/pieces.h>
-#include <hier/thread.h>
 #include <string.h>
 
 /* Where the leader has all blocks. */
@@ -34,9 +34,11 @@ static int start_inline(hier_call *call) {
     return start(call, all);
 }
 
-static void copy_block(const void *from, void *to, size_t bytes) {
-    if (from != to)
-        hier_copy_short(to, from, bytes);
+static void take_own(const hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    char *place = hier_at(arguments->recv, (size_t)call->comm->thread, arguments->bytes);
+    if (arguments->send != place)
+        hier_copy_short(place, arguments->send, arguments->bytes);
 }
 
 static bool by_inline(hier_call *call) {
@@ -45,8 +47,7 @@ static bool by_inline(hier_call *call) {
     hier_offer_inline(call, start_inline);
     if (hier_single_node(call)) {
         HIER_AWAIT(call, hier_await_sync(call, HIER_READY));
-        copy_block(arguments->send, hier_at(arguments->recv, (size_t)call->comm->thread, arguments->bytes),
-                   arguments->bytes);
+        take_own(call);
         hier_take_cells(call, arguments->recv, call->comm->thread);
     } else {
         HIER_AWAIT(call, hier_await_network(call));
@@ -61,35 +62,39 @@ static void on_one_node(const hier_call *call) {
     int threads = hier_threads(call);
     for (int i = 0; i < threads; i++) {
         int from = (call->comm->thread + i) % threads; /* not all from the same one at once */
-        const void *send = hier_at(intra_offer_of(&call->meeting, from)->send, share.begin, 1);
+        core_data block = hier_sent_by(call, from, 0, bytes);
         for (int to = hier_first_served(call); to < hier_end_served(call); to++)
-            copy_block(send, hier_at(hier_recv_of(call, to), (size_t)from, bytes) + share.begin, share.count);
+            hier_move(hier_received_by(call, to, (size_t)from, bytes), block, share);
     }
 }
 
 /* Puts the own block to where the leader has it, so far as it is in the pieces one by one. */
 static void put_block(hier_call *call) {
-    const hier_arguments *arguments = call->arguments;
-    size_t bytes = arguments->bytes, threads = (size_t)hier_threads(call);
+    size_t bytes = call->arguments->bytes, threads = (size_t)hier_threads(call);
     intra_slice own = {(size_t)call->comm->thread * bytes, bytes};
-    char *block = hier_at(leaders(call), hier_first_rank(call), bytes);
+    core_data block = hier_received_by(call, 0, (size_t)call->comm->rank, bytes);
     for (size_t index = 0; index < call->pieces.number; index++) {
         intra_slice part = hier_common(hier_block_piece(call, threads * bytes, index), own);
         if (!part.count) {
             hier_piece_passed(call, index);
             continue;
         }
-        copy_block(hier_at(arguments->send, part.begin - own.begin, 1), block + part.begin, part.count);
+        part.begin -= own.begin;
+        hier_move(block, hier_own_sent(call, 0, bytes), part);
         hier_piece_ready(call, index);
     }
 }
 
-/* From the leader's buffer to those of others. */
+/* From the leader's buffer to those of others: a part of all blocks, one behind the other. */
 static void copy_out(const hier_call *call, intra_slice part) {
     intra_slice share = hier_share(call, part);
-    for (int to = hier_first_served(call); to < hier_end_served(call); to++)
+    size_t ranks = (size_t)call->comm->size;
+    for (int to = hier_first_served(call); to < hier_end_served(call); to++) {
+        core_data all = hier_received_by(call, to, 0, call->arguments->bytes);
+        all.count *= ranks;
         if (to)
-            memcpy(hier_recv_of(call, to) + share.begin, leaders(call) + share.begin, share.count);
+            hier_move(all, hier_run(leaders(call), part.begin + part.count), share);
+    }
 }
 
 /* That piece of every node's block. */
@@ -114,6 +119,7 @@ static bool by_offers(hier_call *call) {
     HIER_RESUME(call);
     INTRA_SHOW(&call->meeting, send, arguments->send);
     INTRA_SHOW(&call->meeting, recv, arguments->recv);
+    hier_show_layout(call);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start_from_leader);
     hier_cut_blocks(call, hier_typical_bytes(call), 1);
     hier_gate(call, HIER_OFFERED);

@@ -10,7 +10,7 @@
  * (blocks.h), from which it copies too. The ranks may have them at different displacements.
  */
 #include <core/error.h>
-#include <hier/thread.h>
+#include <hier/moves.h>
 #include <string.h>
 
 static int start(hier_call *call) {
@@ -30,9 +30,8 @@ static void on_one_node(hier_call *call, const hier_blocks *mine) {
         int thread = (call->comm->thread + i) % threads; /* not all from the same one at once */
         const intra_offer *from = intra_offer_of(&call->meeting, thread);
         size_t rank = (size_t)thread, bytes = hier_block_bytes(mine, rank);
-        if (hier_same_bytes(call, rank, from->send_size, self, bytes) && bytes &&
-            hier_block_at(mine, rank) != from->send)
-            memcpy(hier_block_at(mine, rank), from->send, bytes);
+        if (hier_same_bytes(call, rank, from->send_size, self, bytes))
+            hier_move(hier_block_of(mine, rank), hier_sent_by(call, thread, 0, bytes), (intra_slice){0, bytes});
     }
 }
 
@@ -48,8 +47,7 @@ static bool put_block(hier_call *call, const hier_blocks *joined) {
     if (!hier_same_bytes(call, self, bytes, hier_first_rank(call), hier_block_bytes(joined, self)))
         return false;
     char *place = hier_joined_at(call, joined, call->comm->node, self);
-    if (bytes && place != arguments->send)
-        memcpy(place, arguments->send, bytes);
+    hier_move(hier_run(place, bytes), hier_own_sent(call, 0, bytes), (intra_slice){0, bytes});
     return true;
 }
 
@@ -58,6 +56,7 @@ static void offer(hier_call *call) {
     INTRA_SHOW(&call->meeting, send, call->arguments->send);
     INTRA_SHOW(&call->meeting, send_size, call->arguments->own_bytes);
     INTRA_SHOW(&call->meeting, shared, &call->blocks);
+    hier_show_layout(call);
     if (call->comm->thread == 0 && !hier_single_node(call))
         hier_blocks_join(call, &call->blocks, -1);
 }

@@ -12,8 +12,8 @@
  * Where the messages are cut into segments, threads pack and unpack them piece by piece (pieces.h).
  */
 #include <core/error.h>
+#include <hier/moves.h>
 #include <hier/pieces.h>
-#include <hier/thread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,15 +42,20 @@ static size_t typical_bytes(const hier_call *call) {
     return threads * threads * call->arguments->bytes;
 }
 
-static const char *sends_of(const hier_call *call, int thread) {
-    const intra_cell *cell = &call->meeting.cells[thread];
-    return is_inline(call) ? (const char *)cell->payload.bytes : cell->payload.offer.send;
+/* All that a thread sends, inline from its cell. */
+static core_data sends_of(const hier_call *call, int thread) {
+    size_t ranks = (size_t)call->comm->size, bytes = call->arguments->bytes;
+    if (is_inline(call))
+        return hier_run(call->meeting.cells[thread].payload.bytes, ranks * bytes);
+    core_data sent = hier_sent_by(call, thread, 0, bytes);
+    sent.count *= ranks;
+    return sent;
 }
 
 static bool all_have_memory(const hier_call *call) {
     bool has = hier_single_node(call) || outgoing(call);
     for (int thread = 0; thread < hier_threads(call); thread++)
-        has &= sends_of(call, thread) != NULL;
+        has &= sends_of(call, thread).buffer != NULL;
     return has;
 }
 
@@ -81,15 +86,18 @@ static int start(hier_call *call) {
     return hier_start(call, &view, &binding);
 }
 
-/*
- * Where this thread copies a thread's blocks from. Inline its own from where they are: its cell has most likely moved to the cache of who
- * read it.
- */
-static const char *local_sends_of(const hier_call *call, int thread) {
+/* From the threads of this node, the own block from where it is: the own cell has most likely moved to the cache of who read it. */
+static void take_cells(const hier_call *call) {
     const hier_arguments *arguments = call->arguments;
-    if (!is_inline(call) || thread != call->comm->thread)
-        return sends_of(call, thread);
-    return arguments->in_place ? arguments->recv : arguments->send;
+    size_t bytes = arguments->bytes, first = hier_first_rank(call), self = (size_t)call->comm->rank;
+    for (int thread = 0; thread < hier_threads(call); thread++) {
+        size_t rank = first + (size_t)thread;
+        const void *sends = call->meeting.cells[thread].payload.bytes;
+        if (rank == self)
+            sends = arguments->send;
+        if (rank != self || !arguments->in_place)
+            hier_copy_short(hier_at(arguments->recv, rank, bytes), hier_at(sends, self, bytes), bytes);
+    }
 }
 
 /* Between the threads of this node, straight; not all from the same one at once. */
@@ -99,11 +107,9 @@ static void copy_local(const hier_call *call) {
     int threads = hier_threads(call);
     for (int to = hier_first_served(call); to < hier_end_served(call); to++)
         for (int i = 0; i < threads; i++) {
-            int from = call->comm->thread + i < threads ? call->comm->thread + i : call->comm->thread + i - threads;
-            const char *block = hier_at(local_sends_of(call, from), first + (size_t)to, bytes) + share.begin;
-            char *place = hier_at(hier_recv_of(call, to), first + (size_t)from, bytes) + share.begin;
-            if (block != place)
-                hier_copy_short(place, block, share.count);
+            int from = (call->comm->thread + i) % threads;
+            hier_move(hier_received_by(call, to, first + (size_t)from, bytes),
+                      hier_sent_by(call, from, first + (size_t)to, bytes), share);
         }
 }
 
@@ -113,9 +119,10 @@ static bool pack_from(const hier_call *call, int thread, int node, intra_slice o
     size_t bytes = call->arguments->bytes, self = (size_t)thread;
     size_t first = layout->offsets[node] * bytes, own = (size_t)hier_layout_threads(layout, node) * bytes;
     intra_slice part = hier_common(of_message, (intra_slice){self * own, own});
-    if (part.count)
-        memcpy(outgoing(call) + (size_t)hier_threads(call) * first + part.begin,
-               sends_of(call, thread) + first + (part.begin - self * own), part.count);
+    size_t begin = first + (part.begin - self * own);
+    core_data sent = sends_of(call, thread);
+    core_pack(outgoing(call) + (size_t)hier_threads(call) * first + part.begin, sent.buffer, sent.type, sent.count,
+              begin, begin + part.count);
     return part.count;
 }
 
@@ -151,9 +158,11 @@ static void unpack_to(const hier_call *call, int thread, int node, size_t rank, 
     size_t bytes = call->arguments->bytes, row = (size_t)hier_threads(call) * bytes;
     size_t first = call->comm->layout->offsets[node];
     intra_slice block = {rank * row + (size_t)thread * bytes, bytes}, part = hier_common(of_message, block);
-    if (part.count)
-        memcpy(hier_at(hier_recv_of(call, thread), first + rank, bytes) + (part.begin - block.begin),
-               incoming(call) + first * row + part.begin, part.count);
+    core_data place = thread == call->comm->thread ? hier_own_received(call, first + rank, bytes)
+                                                   : hier_received_by(call, thread, first + rank, bytes);
+    part.begin -= block.begin;
+    core_unpack(place.buffer, incoming(call) + first * row + block.begin + part.begin, place.type, place.count,
+                part.begin, part.begin + part.count);
 }
 
 static void unpack_piece(const hier_call *call, size_t index) {
@@ -174,13 +183,17 @@ static const void *shown(hier_call *call) {
     if (!arguments->in_place)
         return arguments->send;
     size_t all = arguments->bytes * (size_t)call->comm->size;
-    void *copies = hier_more_scratch(call, HIER_COPIES, all);
-    return copies ? memcpy(copies, arguments->recv, all) : NULL;
+    char *copies = hier_more_scratch(call, HIER_COPIES, all);
+    core_data own = hier_own_received(call, 0, arguments->bytes);
+    if (copies)
+        core_pack(copies, own.buffer, own.type, own.count * (size_t)call->comm->size, 0, all);
+    return copies;
 }
 
 static void offer(hier_call *call) {
     INTRA_SHOW(&call->meeting, send, shown(call));
     INTRA_SHOW(&call->meeting, recv, call->arguments->recv);
+    hier_show_layout(call);
     if (call->comm->thread == 0 && !hier_single_node(call))
         INTRA_SHOW(&call->meeting, shared, hier_scratch(call, 2 * stage_blocks(call) * call->arguments->bytes));
 }
@@ -218,7 +231,7 @@ static bool by_inline(hier_call *call) {
         HIER_AWAIT(call, hier_await_network(call)); /* all were there when it started */
         unpack_piece(call, 0);
     }
-    copy_local(call);
+    take_cells(call);
     HIER_OVER;
 }
 

@@ -9,7 +9,7 @@
  *     message n → m:   [thread 0 of n: for thread 0 of m, for thread 1 of m, …] [thread 1 of n: …] …     packed
  */
 #include <core/error.h>
-#include <hier/thread.h>
+#include <hier/moves.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,16 +20,13 @@ typedef struct plan {
 } plan;
 
 static size_t sent_to(const intra_offer *offer, size_t rank) {
-    return offer->send_counts[rank] * (offer->send_types ? offer->send_types[rank]->size_bytes : offer->send_size);
+    const weft_datatype *type = offer->send_types ? offer->send_types[rank] : offer->send_type;
+    return offer->send_counts[rank] * type->size_bytes;
 }
 
 static size_t received_from(const intra_offer *offer, size_t rank) {
-    return offer->recv_counts[rank] * (offer->recv_types ? offer->recv_types[rank]->size_bytes : offer->recv_size);
-}
-
-/* With a type for each, displacements are in bytes. */
-static ptrdiff_t displ_bytes(ptrdiff_t displ, const weft_datatype *const *types, size_t size) {
-    return types ? displ : displ * (ptrdiff_t)size;
+    const weft_datatype *type = offer->recv_types ? offer->recv_types[rank] : offer->recv_type;
+    return offer->recv_counts[rank] * type->size_bytes;
 }
 
 /* What a thread of this node sends to all ranks of another. */
@@ -95,12 +92,18 @@ static int start(hier_call *call) {
     return hier_start(call, &view, &(inter_binding){.send = by->outgoing, .recv = by->incoming});
 }
 
-static char *send_block(const intra_offer *offer, size_t rank) {
-    return (char *)(uintptr_t)offer->send + displ_bytes(offer->send_displs[rank], offer->send_types, offer->send_size);
+static core_data send_block(const intra_offer *offer, size_t rank) {
+    hier_side sent = {.buffer = offer->send,
+                      .type = offer->send_type,
+                      .counts = offer->send_counts,
+                      .displs = offer->send_displs,
+                      .types = offer->send_types};
+    return hier_side_block(&sent, rank);
 }
 
-static char *recv_block(const hier_arguments *arguments, const intra_offer *offer, size_t rank) {
-    return (char *)arguments->recv + displ_bytes(arguments->recv_displs[rank], offer->recv_types, offer->recv_size);
+static core_data recv_block(const hier_call *call, size_t rank) {
+    hier_side received = hier_side_received(call->comm, call->arguments);
+    return hier_side_block(&received, rank);
 }
 
 /* From the threads of this node, straight; not all from the same one at once. */
@@ -113,8 +116,7 @@ static void copy_local(hier_call *call) {
         size_t source = hier_first_rank(call) + (size_t)thread, self = (size_t)call->comm->rank;
         size_t bytes = received_from(mine, source);
         if (sent_to(from, self) == bytes) {
-            if (bytes)
-                memcpy(recv_block(call->arguments, mine, source), send_block(from, self), bytes);
+            hier_move(recv_block(call, source), send_block(from, self), (intra_slice){0, bytes});
         } else if (!call->error) {
             call->error = core_error(WEFT_ERR_MISMATCH, "rank %zu: %s: rank %zu sends %zu bytes, %zu are expected",
                                      self, call->arguments->call, source, sent_to(from, self), bytes);
@@ -132,9 +134,9 @@ static void pack(hier_call *call) {
         for (int before = 0; before < call->comm->thread; before++)
             place += sent_to_node(intra_offer_of(&call->meeting, before), layout, node);
         for (size_t rank = layout->offsets[node]; rank < layout->offsets[node + 1]; rank++) {
-            size_t bytes = sent_to(mine, rank);
-            if (bytes)
-                memcpy(place, send_block(mine, rank), bytes);
+            core_data block = send_block(mine, rank);
+            size_t bytes = core_data_bytes(block);
+            core_pack(place, block.buffer, block.type, block.count, 0, bytes);
             place += bytes;
         }
     }
@@ -142,7 +144,6 @@ static void pack(hier_call *call) {
 
 static void unpack(hier_call *call) {
     const hier_layout *layout = call->comm->layout;
-    const intra_offer *mine = &call->meeting.mine;
     for (int node = 0; node < layout->nodes; node++) {
         if (node == call->comm->node)
             continue;
@@ -150,8 +151,9 @@ static void unpack(hier_call *call) {
         for (size_t rank = layout->offsets[node]; rank < layout->offsets[node + 1]; rank++) {
             for (int thread = 0; thread < hier_threads(call); thread++) {
                 size_t bytes = received_from(intra_offer_of(&call->meeting, thread), rank);
-                if (thread == call->comm->thread && bytes)
-                    memcpy(recv_block(call->arguments, mine, rank), place, bytes);
+                core_data block = recv_block(call, rank);
+                if (thread == call->comm->thread)
+                    core_unpack(block.buffer, place, block.type, block.count, 0, bytes);
                 place += bytes;
             }
         }
@@ -160,25 +162,25 @@ static void unpack(hier_call *call) {
 
 /* In place, the others read what is being overwritten: the blocks are copied together first. False: no memory. */
 static bool copy_blocks(hier_call *call, intra_offer *offer) {
-    const hier_arguments *arguments = call->arguments;
-    size_t ranks = (size_t)call->comm->size, bytes = 0;
-    ptrdiff_t next = 0;
+    size_t ranks = (size_t)call->comm->size, bytes = 0, next = 0;
     for (size_t rank = 0; rank < ranks; rank++)
         bytes += received_from(offer, rank);
-    ptrdiff_t *displs = hier_more_scratch(call, HIER_COPIES, ranks * sizeof(*displs) + bytes);
-    if (!displs)
+    size_t *counts = hier_more_scratch(call, HIER_COPIES, 2 * ranks * sizeof(*counts) + bytes);
+    if (!counts)
         return false;
-    offer->send = displs + ranks;
-    offer->send_counts = arguments->recv_counts;
+    ptrdiff_t *displs = (ptrdiff_t *)(counts + ranks);
+    char *copies = (char *)(displs + ranks);
+    offer->send = copies;
+    offer->send_counts = counts;
     offer->send_displs = displs;
-    offer->send_size = offer->recv_size;
-    offer->send_types = offer->recv_types;
+    offer->send_type = WEFT_BYTE;
+    offer->send_types = NULL;
     for (size_t rank = 0; rank < ranks; rank++) {
-        size_t block = received_from(offer, rank);
-        displs[rank] = next;
-        if (block)
-            memcpy(send_block(offer, rank), recv_block(arguments, offer, rank), block);
-        next += (ptrdiff_t)(offer->send_types ? block : arguments->recv_counts[rank]);
+        core_data block = recv_block(call, rank);
+        counts[rank] = core_data_bytes(block);
+        displs[rank] = (ptrdiff_t)next;
+        core_pack(copies + next, block.buffer, block.type, block.count, 0, counts[rank]);
+        next += counts[rank];
     }
     return true;
 }
@@ -190,13 +192,13 @@ static void offer(hier_call *call) {
     intra_offer *mine = &call->meeting.mine;
     *mine = (intra_offer){.send = arguments->send,
                           .recv_counts = arguments->recv_counts,
-                          .recv_types = types ? arguments->recv_types : NULL,
-                          .recv_size = types ? 0 : arguments->recv_type->size_bytes};
+                          .recv_type = types ? WEFT_BYTE : arguments->recv_type,
+                          .recv_types = types ? arguments->recv_types : NULL};
     if (!arguments->in_place) {
         mine->send_counts = arguments->send_counts;
         mine->send_displs = arguments->send_displs;
+        mine->send_type = types ? WEFT_BYTE : arguments->send_type;
         mine->send_types = types ? arguments->send_types : NULL;
-        mine->send_size = types ? 0 : arguments->send_type->size_bytes;
     } else if (!copy_blocks(call, mine)) {
         mine->recv_counts = NULL;
     }

@@ -8,6 +8,7 @@
  * One copy a thread, none for the root and the leaders; data crosses the network once a process. What is cut into segments is
  * copied piece by piece, while the next ones are on their way (flags).
  */
+#include <hier/moves.h>
 #include <hier/pieces.h>
 #include <hier/tree.h>
 #include <string.h>
@@ -53,14 +54,24 @@ static int start_from_host(hier_call *call) {
     return start(call, intra_offer_of(&call->meeting, hier_host_thread(call))->recv);
 }
 
+static void show(hier_call *call) {
+    INTRA_SHOW(&call->meeting, recv, call->arguments->recv);
+    hier_show_layout(call);
+}
+
 /* The host's part begins: its buffer is known, and on the root's node it holds the data. */
 static void offer(hier_call *call) {
-    INTRA_SHOW(&call->meeting, recv, call->arguments->recv);
+    show(call);
     intra_post(&call->meeting, HIER_READY);
 }
 
-static void copy_from(const hier_call *call, int thread) {
-    memcpy(call->arguments->recv, intra_offer_of(&call->meeting, thread)->recv, call->arguments->bytes);
+static void copy_from(const hier_call *call, int thread, intra_slice part) {
+    size_t bytes = call->arguments->bytes;
+    hier_move(hier_own_received(call, 0, bytes), hier_received_by(call, thread, 0, bytes), part);
+}
+
+static intra_slice all(const hier_call *call) {
+    return (intra_slice){0, call->arguments->bytes};
 }
 
 static bool by_flags(hier_call *call) {
@@ -79,7 +90,7 @@ static bool by_flags(hier_call *call) {
             if (!hier_on_root_node(call))
                 HIER_AWAIT(call, hier_await_piece(call, *at));
             HIER_AWAIT(call, hier_await(call, host, HIER_READY));
-            hier_copy_piece(call, host, call->arguments->bytes, 1, *at);
+            copy_from(call, host, hier_piece(call, call->arguments->bytes, *at));
         }
         intra_post(&call->meeting, HIER_LEFT);
         if (call->comm->thread == 0)
@@ -106,7 +117,7 @@ static bool by_counter(hier_call *call) {
         if (!root_node)
             HIER_AWAIT(call, hier_await_network(call));
         HIER_AWAIT(call, hier_await(call, host, HIER_READY));
-        copy_from(call, host);
+        copy_from(call, host, all(call));
         hier_count(call, HIER_COUNTER_DONE, 1);
         if (call->comm->thread == 0)
             HIER_AWAIT(call, hier_await_network(call));
@@ -124,11 +135,11 @@ static bool by_tree(hier_call *call) {
         if (!hier_on_root_node(call))
             HIER_AWAIT(call, hier_await_network(call));
     } else {
-        INTRA_SHOW(&call->meeting, recv, call->arguments->recv);
+        show(call);
         HIER_AWAIT(call, hier_await_parent(call, host, HIER_RELEASED));
         if (!hier_on_root_node(call))
             HIER_AWAIT(call, hier_await_network(call));
-        copy_from(call, hier_tree_parent(call, host));
+        copy_from(call, hier_tree_parent(call, host), all(call));
     }
     intra_post(&call->meeting, HIER_RELEASED);
     HIER_AWAIT(call, hier_await_children(call, host, HIER_LEFT));

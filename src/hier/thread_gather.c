@@ -10,8 +10,8 @@
  * The blocks of a node lie together in rank order, so the process-level gather has one block a node.
  */
 #include <core/error.h>
+#include <hier/moves.h>
 #include <hier/pieces.h>
-#include <hier/thread.h>
 #include <string.h>
 
 static int start(hier_call *call, char *blocks) {
@@ -51,15 +51,23 @@ static void *blocks_of_node(hier_call *call) {
     return hier_scratch(call, arguments->bytes * (size_t)hier_threads(call));
 }
 
-static void put_block(hier_call *call, char *blocks) {
-    const hier_arguments *arguments = call->arguments;
+/* The own block, to where the host has shown. */
+static void put_block(hier_call *call) {
+    size_t bytes = call->arguments->bytes;
     size_t index = hier_on_root_node(call) ? (size_t)call->comm->rank : (size_t)call->comm->thread;
-    char *place = hier_at(blocks, index, arguments->bytes);
-    if (!blocks && !call->error)
+    bool nowhere = !hier_on_root_node(call) && !hosts(call);
+    if (!nowhere)
+        hier_move(hier_received_by(call, hier_host_thread(call), index, bytes), hier_own_sent(call, 0, bytes),
+                  (intra_slice){0, bytes});
+    else if (!call->error)
         call->error =
             core_error(WEFT_ERR_NOMEM, "rank %d: weft_gather: no memory for the blocks of a node", call->comm->rank);
-    else if (blocks && place != arguments->send)
-        memcpy(place, arguments->send, arguments->bytes);
+}
+
+static void put_own(const hier_arguments *arguments, size_t rank) {
+    char *place = hier_at(arguments->recv, rank, arguments->bytes);
+    if (place != arguments->send)
+        hier_copy_short(place, arguments->send, arguments->bytes);
 }
 
 static bool by_inline(hier_call *call) {
@@ -69,7 +77,7 @@ static bool by_inline(hier_call *call) {
     hier_network(call, HIER_NEED_ALL, HIER_READY, start_inline);
     if (root) {
         INTRA_SHOW(&call->meeting, recv, arguments->recv);
-        put_block(call, arguments->recv);
+        put_own(arguments, (size_t)call->comm->rank);
     } else {
         memcpy(call->meeting.own->payload.bytes, arguments->send, arguments->bytes);
     }
@@ -89,10 +97,11 @@ static bool by_flags(hier_call *call) {
     hier_network(call, HIER_NEED_ALL, HIER_READY, start_from_host);
     if (thread == host) {
         INTRA_SHOW(&call->meeting, recv, blocks_of_node(call));
+        hier_show_layout(call);
         intra_post(&call->meeting, HIER_OFFERED);
     }
     HIER_AWAIT(call, hier_await(call, host, HIER_OFFERED));
-    put_block(call, hosts(call));
+    put_block(call);
     if (call->error)
         return true;
     intra_post(&call->meeting, HIER_READY);

@@ -10,7 +10,7 @@
  * else the root takes it apart (blocks.h).
  */
 #include <core/error.h>
-#include <hier/thread.h>
+#include <hier/moves.h>
 #include <string.h>
 
 static int start(hier_call *call) {
@@ -38,9 +38,8 @@ static int start(hier_call *call) {
 static void put_at_root(hier_call *call, const hier_blocks *blocks) {
     const hier_arguments *arguments = call->arguments;
     size_t self = (size_t)call->comm->rank, expected = hier_block_bytes(blocks, self);
-    if (hier_same_bytes(call, self, arguments->own_bytes, (size_t)arguments->root, expected) && expected &&
-        hier_block_at(blocks, self) != arguments->send)
-        memcpy(hier_block_at(blocks, self), arguments->send, expected);
+    if (hier_same_bytes(call, self, arguments->own_bytes, (size_t)arguments->root, expected))
+        hier_move(hier_block_of(blocks, self), hier_own_sent(call, 0, expected), (intra_slice){0, expected});
 }
 
 static void offer_blocks(hier_call *call) {
@@ -71,7 +70,8 @@ static void put_beside(hier_call *call) {
         call->error =
             core_error(WEFT_ERR_NOMEM, "rank %d: weft_gatherv: no memory for the blocks of a node", call->comm->rank);
     else if (hier_threads(call) > 1)
-        memcpy(blocks + hier_bytes_before(call, call->comm->thread), call->arguments->send, own_bytes);
+        hier_move(hier_run(blocks + hier_bytes_before(call, call->comm->thread), own_bytes),
+                  hier_own_sent(call, 0, own_bytes), (intra_slice){0, own_bytes});
 }
 
 /* The root's, when all is there: takes messages apart, and notices if a thread of its node had another block than expected. */

@@ -9,8 +9,8 @@
  *                           nobody waits for those who copy. On one node from the root's cell, if it holds them
  */
 #include <core/error.h>
+#include <hier/moves.h>
 #include <hier/pieces.h>
-#include <hier/thread.h>
 #include <string.h>
 
 static int start(hier_call *call, const void *send, void *recv) {
@@ -77,6 +77,7 @@ static void offer(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     INTRA_SHOW(&call->meeting, send, arguments->send);
     INTRA_SHOW(&call->meeting, recv, arguments->recv);
+    hier_show_layout(call);
     if (!hier_on_root_node(call) && hier_threads(call) > 1)
         INTRA_SHOW(&call->meeting, recv, hier_scratch(call, arguments->bytes * (size_t)hier_threads(call)));
     intra_post(&call->meeting, HIER_READY);
@@ -84,17 +85,16 @@ static void offer(hier_call *call) {
 
 /* The own block, as far as it is in the piece. */
 static void take_piece(const hier_call *call, int host, size_t index) {
-    const hier_arguments *arguments = call->arguments;
-    const intra_offer *of = intra_offer_of(&call->meeting, host);
-    size_t bytes = arguments->bytes;
-    intra_slice own = {(size_t)call->comm->thread * bytes, bytes};
+    size_t bytes = call->arguments->bytes, block = (size_t)call->comm->thread;
+    intra_slice own = {block * bytes, bytes};
     intra_slice part = hier_common(hier_block_piece(call, (size_t)hier_threads(call) * bytes, index), own);
     if (!part.count)
         return;
-    const char *blocks = hier_on_root_node(call) ? hier_at(of->send, hier_first_rank(call), bytes) : of->recv;
-    char *to = hier_at(arguments->recv, part.begin - own.begin, 1);
-    if (blocks + part.begin != to)
-        memcpy(to, blocks + part.begin, part.count);
+    part.begin -= own.begin;
+    hier_move(hier_own_received(call, 0, bytes),
+              hier_on_root_node(call) ? hier_sent_by(call, host, (size_t)call->comm->rank, bytes)
+                                      : hier_received_by(call, host, block, bytes),
+              part);
 }
 
 static bool by_flags(hier_call *call) {

@@ -10,7 +10,7 @@
  * it together (blocks.h).
  */
 #include <core/error.h>
-#include <hier/thread.h>
+#include <hier/moves.h>
 #include <string.h>
 
 static int no_memory(const hier_call *call) {
@@ -55,9 +55,8 @@ static void offer(hier_call *call) {
 static void take_from_root(hier_call *call, const hier_blocks *from) {
     const hier_arguments *arguments = call->arguments;
     size_t self = (size_t)call->comm->rank, root = (size_t)arguments->root, bytes = hier_block_bytes(from, self);
-    if (hier_same_bytes(call, root, bytes, self, arguments->own_bytes) && bytes &&
-        hier_block_at(from, self) != arguments->recv)
-        memcpy(arguments->recv, hier_block_at(from, self), bytes);
+    if (hier_same_bytes(call, root, bytes, self, arguments->own_bytes))
+        hier_move(hier_own_received(call, 0, bytes), hier_block_of(from, self), (intra_slice){0, bytes});
 }
 
 /* The leader's memory for the node's blocks, which may be where its own goes. */
@@ -70,11 +69,13 @@ static void offer_memory(hier_call *call) {
 
 /* The message begins when the leader's memory is there, so where that is can be read when it has come. */
 static void take_from_leader(const hier_call *call) {
-    const hier_arguments *arguments = call->arguments;
-    if (hier_threads(call) > 1 && arguments->own_bytes)
-        memcpy(arguments->recv,
-               (char *)intra_offer_of(&call->meeting, 0)->recv + hier_bytes_before(call, call->comm->thread),
-               arguments->own_bytes);
+    size_t bytes = call->arguments->own_bytes;
+    if (hier_threads(call) > 1 && bytes)
+        hier_move(
+            hier_own_received(call, 0, bytes),
+            hier_run((char *)intra_offer_of(&call->meeting, 0)->recv + hier_bytes_before(call, call->comm->thread),
+                     bytes),
+            (intra_slice){0, bytes});
 }
 
 bool hier_thread_scatterv(hier_call *call) {

@@ -37,11 +37,14 @@
 typedef struct intra_offer {
     const void *send;
     void *recv;
+    void *shared; /* memory of this thread's that all of the node work in */
+    const void
+        *laid_out;    /* says how `send` and `recv` lie, where they are not one run: hier's (hier/sides.h); else NULL */
+    size_t send_size; /* bytes of a block */
     const size_t *send_counts, *recv_counts;
     const ptrdiff_t *send_displs;
-    size_t send_size, recv_size;                                       /* bytes of an element */
-    const struct weft_datatype *const *send_types, *const *recv_types; /* of the counts' elements, one each, or NULL */
-    void *shared; /* memory of this thread's that all of the node work in */
+    const struct weft_datatype *send_type, *recv_type;                 /* of the counts' elements, all of them … */
+    const struct weft_datatype *const *send_types, *const *recv_types; /* … or one each, else NULL */
 } intra_offer;
 
 /** What a thread takes a meeting for, in full: of use when another takes it for something else. What it points to are constants. */

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The collectives that move data, with derived types: another one on each rank and side, for the same bytes a block.
+// The collectives that move data, with derived types: another one on each rank and side, for the same data a block.
 #include "effort.h"
 #include "staged.h"
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <iterator>
+extern "C" {
+#include <hier/sides.h>
+}
 
 namespace {
 
@@ -13,6 +18,9 @@ enum Kind { bcast, scatter, scatterv, gather, gatherv, allgather, allgatherv, al
 const char *const names[] = {"bcast",     "scatter",    "scatterv", "gather",    "gatherv",
                              "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"};
 constexpr int all_to_all = -1; // no receiver in particular
+
+// Of one of these is all that the ranks of a case move.
+const weft_datatype *const kinds[] = {WEFT_BYTE, WEFT_INT16_T, WEFT_INT32_T, WEFT_DOUBLE};
 
 struct Case {
     Kind kind;
@@ -45,8 +53,7 @@ class Movement {
   public:
     Movement(weft_comm *comm, const Case &what)
         : comm_(comm), case_(what), rank_(weft_rank(comm)), size_(weft_size(comm)),
-          maker_(unsigned(job::hash(what.seed, uint64_t(rank_), 5)),
-                 {WEFT_BYTE, WEFT_INT16_T, WEFT_INT32_T, WEFT_DOUBLE}) {
+          maker_(unsigned(job::hash(what.seed, uint64_t(rank_), 5)), {kinds[what.seed / 100 % std::size(kinds)]}) {
         set_ways();
         lay_out(&send_);
         lay_out(&recv_);
@@ -259,7 +266,40 @@ TEST(StagedMovement, Processes) {
 TEST(StagedMovement, Threads) {
     job::on_team([](weft_comm *comm) {
         run_all(comm, Form::blocking, 20, 720);
-        run_all(comm, Form::blocking, 2, 36000);
+        for (Form form : forms) {
+            run_all(comm, form, 4, 720);
+            run_all(comm, form, 2, 36000);
+        }
+    });
+}
+
+// Whose data are packed: that of a node's host, in whose buffers the network works, and what is so short that it goes by cells.
+TEST(StagedMovement, ThreadsCopyFromLayoutToLayout) {
+    job::on_team([](weft_comm *comm) {
+        const int root = weft_size(comm) - 1;
+        const bool one_node = weft_nodes(comm) == 1, leader = weft_thread(comm) == 0;
+        const bool last = weft_node(comm) == weft_nodes(comm) - 1;
+        const bool host = last ? weft_rank(comm) == root : leader; // of the root's node the root
+        weft_datatype *pairs = nullptr;
+        job::ok(weft_type_vector(4096, 2, 3, WEFT_INT, &pairs), comm, "weft_type_vector");
+        auto lays_out = [&](inter_collective collective, size_t bytes, const weft_datatype *type) {
+            char buffer = 0;
+            hier_arguments arguments = hier_arguments_of(collective, "");
+            arguments.root = collective == INTER_BCAST ? root : 0;
+            arguments.send = arguments.recv = &buffer;
+            arguments.send_type = arguments.recv_type = type;
+            arguments.send_count = arguments.recv_count = 1;
+            arguments.bytes = bytes;
+            return hier_lay_out(comm, &arguments);
+        };
+        if (!getenv("WEFT_ALGORITHM")) {
+            job::check(lays_out(INTER_BCAST, 32768, pairs) == (one_node || !host), comm, "who packs in a bcast");
+            job::check(lays_out(INTER_ALLGATHER, 32768, pairs) == (one_node || !leader), comm, "in an allgather");
+            job::check(lays_out(INTER_ALLTOALL, 32768, pairs), comm, "in an alltoall nobody does");
+            job::check(!lays_out(INTER_BCAST, 8, pairs), comm, "what is short");
+        }
+        job::check(!lays_out(INTER_ALLREDUCE, 32768, pairs), comm, "operands");
+        job::ok(weft_type_free(&pairs), comm, "weft_type_free");
     });
 }
 

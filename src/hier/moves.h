@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/** Moves: blocks that threads copy straight from one rank's buffer to another's, in the layouts that the ranks gave (sides.h). */
+#ifndef HIER_MOVES_H
+#define HIER_MOVES_H
+
+#include <hier/sides.h>
+#include <hier/thread.h>
+
+/** Shows how what this thread shows beside it lies. */
+static inline void hier_show_layout(hier_call *call) {
+    INTRA_SHOW(&call->meeting, laid_out, call->arguments->laid_out ? call->arguments : NULL);
+}
+
+/** One run of bytes. */
+static inline core_data hier_run(const void *buffer, size_t bytes) {
+    return (core_data){(void *)(uintptr_t)buffer, WEFT_BYTE, bytes};
+}
+
+/** Block `index` of those that lie at `buffer`: of `count` elements of the type, if `laid_out`, else of so many bytes. */
+static inline core_data hier_equal_block(const void *buffer, size_t index, size_t bytes, bool laid_out,
+                                         const weft_datatype *type, size_t count) {
+    if (!laid_out)
+        return hier_run(hier_at(buffer, index, bytes), bytes);
+    return (core_data){hier_offset(buffer, (ptrdiff_t)(index * count) * type->extent), type, count};
+}
+
+/** Block `index`, of so many bytes, of what this thread sends or receives. */
+static inline core_data hier_own_sent(const hier_call *call, size_t index, size_t bytes) {
+    const hier_arguments *own = call->arguments;
+    return hier_equal_block(own->send, index, bytes, own->laid_out, own->send_type, own->send_count);
+}
+
+static inline core_data hier_own_received(const hier_call *call, size_t index, size_t bytes) {
+    const hier_arguments *own = call->arguments;
+    return hier_equal_block(own->recv, index, bytes, own->laid_out, own->recv_type, own->recv_count);
+}
+
+/** The same of what a thread has shown, with its layout. Acquire: its phase was awaited. */
+static inline core_data hier_sent_by(const hier_call *call, int thread, size_t index, size_t bytes) {
+    const intra_offer *offer = intra_offer_of(&call->meeting, thread);
+    const hier_arguments *by = offer->laid_out;
+    return hier_equal_block(offer->send, index, bytes, by, by ? by->send_type : NULL, by ? by->send_count : 0);
+}
+
+static inline core_data hier_received_by(const hier_call *call, int thread, size_t index, size_t bytes) {
+    const intra_offer *offer = intra_offer_of(&call->meeting, thread);
+    const hier_arguments *by = offer->laid_out;
+    return hier_equal_block(offer->recv, index, bytes, by, by ? by->recv_type : NULL, by ? by->recv_count : 0);
+}
+
+/** Moves a part of a block, in packed bytes, to where the same block is received; nothing where it lies in place. */
+static inline void hier_move(core_data to, core_data from, intra_slice part) {
+    bool in_place =
+        to.buffer == from.buffer && (to.type == from.type || (to.type->contiguous && from.type->contiguous));
+    if (!in_place)
+        core_copy(to.buffer, to.type, to.count, from.buffer, from.type, from.count, part.begin,
+                  part.begin + part.count);
+}
+
+#endif

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <hier/sides.h>
+
+bool hier_gathers(enum inter_collective collective) {
+    return inter_is(collective, INTER_GATHERS | INTER_ALLGATHERS);
+}
+
+bool hier_scatters(enum inter_collective collective) {
+    return inter_is(collective, INTER_SCATTERS);
+}
+
+hier_side hier_side_sent(const weft_comm *comm, const hier_arguments *a) {
+    hier_side made = {.buffer = a->send};
+    bool scatters = hier_scatters(a->collective);
+    if (a->collective == INTER_BCAST || (scatters ? comm->rank != a->root : a->in_place))
+        return made;
+    made.blocks = hier_gathers(a->collective) ? 1 : (size_t)comm->size;
+    if (a->collective == INTER_ALLTOALLW)
+        made.types = a->send_types;
+    else
+        made.type = a->send_type;
+    if (inter_is(a->collective, INTER_BIT(INTER_SCATTERV) | INTER_BIT(INTER_ALLTOALLV) | INTER_BIT(INTER_ALLTOALLW))) {
+        made.counts = a->send_counts;
+        made.displs = a->send_displs;
+    } else {
+        made.count = a->send_count;
+    }
+    return made;
+}
+
+hier_side hier_side_received(const weft_comm *comm, const hier_arguments *a) {
+    hier_side made = {.buffer = a->recv};
+    bool scatters = hier_scatters(a->collective);
+    if ((scatters && a->in_place) || (inter_is(a->collective, INTER_GATHERS) && comm->rank != a->root))
+        return made;
+    made.blocks = scatters || a->collective == INTER_BCAST ? 1 : (size_t)comm->size;
+    if (a->collective == INTER_ALLTOALLW)
+        made.types = a->recv_types;
+    else
+        made.type = a->recv_type;
+    if (inter_is(a->collective, INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_ALLGATHERV) | INTER_BIT(INTER_ALLTOALLV) |
+                                    INTER_BIT(INTER_ALLTOALLW))) {
+        made.counts = a->recv_counts;
+        made.displs = a->recv_displs;
+    } else {
+        made.count = a->recv_count;
+    }
+    return made;
+}
+
+core_data hier_side_block(const hier_side *side, size_t block) {
+    const weft_datatype *type = side->types ? side->types[block] : side->type;
+    ptrdiff_t displ = side->counts ? side->displs[block] : (ptrdiff_t)(block * side->count);
+    ptrdiff_t bytes =
+        side->types ? displ : displ * type->extent; /* NOLINT(clang-analyzer-core.NullDereference): has blocks */
+    return (core_data){.buffer = hier_offset(side->buffer, bytes),
+                       .type = type,
+                       .count = side->counts ? side->counts[block] : side->count};
+}
+
+/* The thread whose buffers the network works in; of those without a root, which is 0, the leader. */
+static bool is_host(const weft_comm *comm, const hier_arguments *a) {
+    const hier_layout *layout = comm->layout;
+    int root_node = hier_layout_node(layout, a->root);
+    return comm->thread == (comm->node == root_node ? a->root - (int)layout->offsets[root_node] : 0);
+}
+
+/* What is in place is the own block of the other side. An alltoall's is copied before it is shown. */
+static void resolve_in_place(const weft_comm *comm, hier_arguments *a) {
+    if (inter_is(a->collective, INTER_ALLTOALLS)) {
+        a->send_type = WEFT_BYTE;
+        a->send_count = a->bytes;
+        return;
+    }
+    bool scatters = hier_scatters(a->collective);
+    hier_side whole = scatters ? hier_side_sent(comm, a) : hier_side_received(comm, a);
+    core_data own = hier_side_block(&whole, (size_t)comm->rank);
+    if (scatters) {
+        a->recv = own.buffer;
+        a->recv_type = own.type;
+        a->recv_count = own.count;
+    } else {
+        a->send = own.buffer;
+        a->send_type = own.type;
+        a->send_count = own.count;
+    }
+}
+
+bool hier_lay_out(const weft_comm *comm, hier_arguments *a) {
+    bool alltoall = inter_is(a->collective, INTER_ALLTOALLS);
+    if (inter_is(a->collective, INTER_REDUCTIONS) || comm->inner ||
+        (comm->layout->nodes > 1 && !alltoall && is_host(comm, a)) ||
+        (alltoall && !a->send) || /* its type has addresses; shown, that would say that there is no memory */
+        hier_select(&comm->world->selector, hier_key_of(a, comm->layout)).thread == HIER_INLINE)
+        return false;
+    if (a->in_place)
+        resolve_in_place(comm, a);
+    a->laid_out = true;
+    return true;
+}
+
+typedef void type_function(const weft_datatype *type);
+
+static void for_types(const weft_comm *comm, const hier_arguments *a, type_function *call) {
+    hier_side sides[] = {hier_side_sent(comm, a), hier_side_received(comm, a)};
+    for (int i = 0; i < 2; i++) {
+        size_t types = sides[i].types ? sides[i].blocks : sides[i].blocks > 0;
+        for (size_t block = 0; block < types; block++)
+            call(sides[i].types ? sides[i].types[block] : sides[i].type);
+    }
+}
+
+void hier_types_retain(const weft_comm *comm, const hier_arguments *arguments) {
+    for_types(comm, arguments, core_datatype_retain);
+}
+
+void hier_types_release(const weft_comm *comm, const hier_arguments *arguments) {
+    for_types(comm, arguments, core_datatype_release);
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * Sides: what a rank sends and what it receives in a collective that moves data, as the user gave it. Data that are not one run go
+ * straight from one rank's layout to another's where threads copy them themselves:
+ *
+ *     threads copy them:                      laid out: from and to where the types say, in one copy
+ *     the network, or a cell, takes them:     staged (staging.h): packed into one run before, or unpacked after
+ *
+ * The network sends from and receives into the buffers of a node's host alone (the root on its node, the leader elsewhere), and in the
+ * alltoall family those of no rank. So on one node only short data are packed, which go by cells.
+ */
+#ifndef HIER_SIDES_H
+#define HIER_SIDES_H
+
+#include <core/layout.h>
+#include <hier/arguments.h>
+
+/** Blocks as the caller gave them, all of one count and type or of one each. */
+typedef struct hier_side {
+    const void *buffer;
+    size_t blocks; /* 0: the rank has none on this side */
+    size_t count;
+    const weft_datatype *type;
+    const size_t *counts; /* or NULL */
+    const ptrdiff_t *displs;
+    const weft_datatype *const *types; /* or NULL; with them displacements are in bytes */
+} hier_side;
+
+/** Of checked arguments. What a rank sends in place is a part of what it receives; in a bcast all ranks receive. */
+hier_side hier_side_sent(const weft_comm *comm, const hier_arguments *arguments);
+hier_side hier_side_received(const weft_comm *comm, const hier_arguments *arguments);
+
+/** To one or to all, with counts or without. */
+bool hier_gathers(enum inter_collective collective);
+bool hier_scatters(enum inter_collective collective);
+
+/** Types may hold addresses, and the buffer is NULL then: no arithmetic on pointers. */
+static inline void *hier_offset(const void *from, ptrdiff_t bytes) {
+    return (void *)((uintptr_t)from + (uintptr_t)bytes); /* NOLINT(performance-no-int-to-ptr) */
+}
+
+/** One block. That of one without elements lies anywhere. */
+core_data hier_side_block(const hier_side *side, size_t block);
+
+/**
+ * Of checked arguments that are `strided`: do the threads copy all that this rank gives, or gets? Then they become `laid_out`, with what
+ * is in place resolved. The types have to stay in use until the call is over.
+ */
+bool hier_lay_out(const weft_comm *comm, hier_arguments *arguments);
+
+/** Keeps the types of laid out arguments in use until hier_types_release(), which is given the same. */
+void hier_types_retain(const weft_comm *comm, const hier_arguments *arguments);
+void hier_types_release(const weft_comm *comm, const hier_arguments *arguments);
+
+#endif
