@@ -48,7 +48,7 @@ static int open_own(hier_world *world, int first, int end) {
 }
 
 /* The addresses of all processes of the parent, `bytes` of each, into the directory. */
-static int exchange_addresses(weft_comm *parent, int count, const int64_t *bytes) {
+static int exchange_addresses(weft_comm *parent, hier_caller by, int count, const int64_t *bytes) {
     hier_world *world = parent->world;
     size_t processes = (size_t)parent->size, all = 0;
     size_t *counts = malloc(processes * sizeof(*counts));
@@ -62,7 +62,7 @@ static int exchange_addresses(weft_comm *parent, int count, const int64_t *bytes
     int code = WEFT_ERR_NOMEM;
     if (counts && displs && blobs) {
         inter_directory_pack(world->directory, world->process_comm->rank, 0, count, blobs + displs[parent->rank]);
-        code = weft_allgatherv(WEFT_IN_PLACE, 0, WEFT_BYTE, blobs, counts, displs, WEFT_BYTE, parent);
+        code = hier_exchange_blocks(parent, by, blobs, counts, displs);
     } else {
         core_error(code, "rank %d: no memory for the addresses of %zu processes", parent->rank, processes);
     }
@@ -96,8 +96,9 @@ static bool lacks_any(const weft_comm *parent, const said *says) {
 }
 
 /* Every process says what it has; *any: the addresses must go round. `bytes` of each process's are set. */
-static int exchange_sizes(weft_comm *parent, int code, const said *own, said *says, int64_t *bytes, uint64_t *any) {
-    int met = weft_allgather(own, sizeof(*own), WEFT_BYTE, says, sizeof(*says), WEFT_BYTE, parent);
+static int exchange_sizes(weft_comm *parent, hier_caller by, int code, const said *own, said *says, int64_t *bytes,
+                          uint64_t *any) {
+    int met = hier_exchange(parent, by, own, sizeof(*own), says);
     if (code || met)
         return code ? code : met;
     for (int node = 0; node < parent->size; node++) {
@@ -107,10 +108,10 @@ static int exchange_sizes(weft_comm *parent, int code, const said *own, said *sa
         bytes[node] = says[node].bytes;
     }
     *any = lacks_any(parent, says);
-    return weft_allreduce(WEFT_IN_PLACE, any, 1, WEFT_UINT64_T, WEFT_BOR, parent);
+    return hier_agree(parent, by, any, 1, WEFT_BOR);
 }
 
-int hier_channels_open(weft_comm *parent, int threads) {
+int hier_channels_open(weft_comm *parent, hier_caller by, int threads) {
     hier_world *world = parent->world;
     if (world->config.thread_level != WEFT_THREAD_MULTIPLE || !world->transport)
         return WEFT_SUCCESS;
@@ -127,9 +128,9 @@ int hier_channels_open(weft_comm *parent, int threads) {
     if (!code)
         own.bytes = (int64_t)inter_directory_pack(world->directory, world->process_comm->rank, 0, count, NULL);
     pthread_mutex_unlock(&world->channels_lock);
-    code = exchange_sizes(parent, code, &own, says, bytes, &any);
+    code = exchange_sizes(parent, by, code, &own, says, bytes, &any);
     if (!code && any)
-        code = exchange_addresses(parent, count, bytes);
+        code = exchange_addresses(parent, by, count, bytes);
     free(says);
     return code;
 }

@@ -6,6 +6,7 @@
 #ifndef HIER_CHANNELS_H
 #define HIER_CHANNELS_H
 
+#include <hier/agree.h>
 #include <hier/comm.h>
 
 /**
@@ -13,7 +14,7 @@
  * communicator, that do not know them. Nothing below MULTIPLE or in a single process. Collective over the parent; an error of one is an
  * error of all. Several threads may be at it, with other parents.
  */
-int hier_channels_open(weft_comm *parent, int threads);
+int hier_channels_open(weft_comm *parent, hier_caller by, int threads);
 
 /** NULL: there is none, nor of a higher number. Acquire: pairs with who opened it. */
 static inline hier_channel *hier_channel_at(hier_world *world, int number) {

@@ -2,12 +2,13 @@
 /* The public collectives, each in its three forms: check, then the composition for thread ranks or the schedule for process
  * ranks. */
 #include <core/error.h>
+#include <hier/agree.h>
 #include <hier/observe.h>
 #include <hier/order.h>
 #include <hier/part.h>
 #include <hier/request.h>
-#include <hier/staging.h>
 #include <hier/sides.h>
+#include <hier/staging.h>
 
 hier_collective *const hier_thread_collectives[INTER_COLLECTIVES] = {
     [INTER_BARRIER] = hier_thread_barrier,
@@ -66,6 +67,45 @@ static int begin(weft_comm *comm, hier_arguments *arguments, bool persistent, we
     if (!comm->team)
         return hier_request_make(comm, arguments, persistent, request);
     return hier_part_make(comm, arguments, persistent, request);
+}
+
+/* Of weft's own: `counted` makes them unlike any of the user's, and unlike those of other calls. */
+static hier_arguments arguments_by(hier_caller by, enum inter_collective collective) {
+    hier_arguments arguments = hier_arguments_of(collective, by.call);
+    arguments.caller = by.place;
+    for (const char *at = by.call; *at; at++)
+        arguments.counted = hier_chain(arguments.counted, (uint64_t)*at);
+    return arguments;
+}
+
+int hier_exchange(weft_comm *comm, hier_caller by, const void *own, size_t bytes, void *all) {
+    hier_arguments arguments = arguments_by(by, INTER_ALLGATHER);
+    arguments.send = own;
+    arguments.recv = all;
+    arguments.send_count = arguments.recv_count = bytes;
+    arguments.send_type = arguments.recv_type = WEFT_BYTE;
+    return block(comm, &arguments);
+}
+
+int hier_exchange_blocks(weft_comm *comm, hier_caller by, void *all, const size_t *bytes, const ptrdiff_t *displs) {
+    hier_arguments arguments = arguments_by(by, INTER_ALLGATHERV);
+    arguments.send = WEFT_IN_PLACE;
+    arguments.recv = all;
+    arguments.send_count = 0;
+    arguments.recv_counts = bytes;
+    arguments.recv_displs = displs;
+    arguments.send_type = arguments.recv_type = WEFT_BYTE;
+    return block(comm, &arguments);
+}
+
+int hier_agree(weft_comm *comm, hier_caller by, uint64_t *words, size_t count, const weft_op *op) {
+    hier_arguments arguments = arguments_by(by, INTER_ALLREDUCE);
+    arguments.send = WEFT_IN_PLACE;
+    arguments.recv = words;
+    arguments.recv_count = count;
+    arguments.recv_type = WEFT_UINT64_T;
+    arguments.op = op;
+    return block(comm, &arguments);
 }
 
 /* A list of parameters without its parentheses; it ends with a comma. */

@@ -80,12 +80,12 @@ static uint64_t lowest_bits(uint64_t bits, int count) {
 }
 
 /* One round: up to `count` bits of a word that all processes have free. One thread of each process offers, all learn. */
-static int agree_on_word(weft_comm *parent, unsigned word, int count, uint64_t *chosen, bool *calm) {
+static int agree_on_word(weft_comm *parent, hier_caller by, unsigned word, int count, uint64_t *chosen, bool *calm) {
     hier_contexts *contexts = &parent->world->contexts;
     bool offers = parent->thread == 0, own_calm = true;
     uint64_t own = offers ? offer(contexts, word, &own_calm) : ~(uint64_t)0;
     uint64_t said[2] = {own, own_calm};
-    int code = weft_allreduce(WEFT_IN_PLACE, said, 2, WEFT_UINT64_T, WEFT_BAND, parent);
+    int code = hier_agree(parent, by, said, 2, WEFT_BAND);
     *chosen = code ? 0 : lowest_bits(said[0], count);
     *calm = code || said[1];
     if (offers)
@@ -93,7 +93,7 @@ static int agree_on_word(weft_comm *parent, unsigned word, int count, uint64_t *
     return code;
 }
 
-int hier_contexts_agree(weft_comm *parent, const char *call, int count, uint32_t *numbers) {
+int hier_contexts_agree(weft_comm *parent, hier_caller by, int count, uint32_t *numbers) {
     /* A thread that has left and entered again goes on where the others are. */
     unsigned *steps = parent->member ? &parent->member->steps : &parent->context_steps;
     unsigned first = parent->context % FIRST_WORDS, step = 2 * (parent->context / FIRST_WORDS) + 1;
@@ -104,7 +104,7 @@ int hier_contexts_agree(weft_comm *parent, const char *call, int count, uint32_t
         bool calm;
         /* An odd step comes to all words. The one that brought something last is the first one next time, on all ranks. */
         unsigned word = (first + step * *steps) % HIER_CONTEXT_WORDS;
-        code = agree_on_word(parent, word, count - found, &chosen, &calm);
+        code = agree_on_word(parent, by, word, count - found, &chosen, &calm);
         in_vain = chosen || !calm ? 0 : in_vain + 1;
         *steps += !chosen;
         for (; chosen; chosen &= chosen - 1)
@@ -118,5 +118,5 @@ int hier_contexts_agree(weft_comm *parent, const char *call, int count, uint32_t
                 : core_error(WEFT_ERR_BUSY,
                              "rank %d: %s: %d more communicators between processes cannot be had: %u "
                              "can stand at once in a process",
-                             parent->rank, call, count, HIER_MOST_CONTEXTS);
+                             parent->rank, by.call, count, HIER_MOST_CONTEXTS);
 }

@@ -10,6 +10,7 @@
 #ifndef HIER_CONTEXTS_H
 #define HIER_CONTEXTS_H
 
+#include <hier/agree.h>
 #include <inter/engine.h>
 #include <pthread.h>
 #include <weft/types.h>
@@ -35,9 +36,9 @@ void hier_contexts_destroy(hier_contexts *contexts);
 
 /**
  * Agrees on `count` numbers that are free in all processes of the parent, and takes them there. Collective over the parent; all
- * ranks get the same. Errors: WEFT_ERR_BUSY (there are not so many), those of weft_allreduce.
+ * ranks get the same. Errors: WEFT_ERR_BUSY (there are not so many), those of hier_agree().
  */
-int hier_contexts_agree(weft_comm *parent, const char *call, int count, uint32_t *numbers);
+int hier_contexts_agree(weft_comm *parent, hier_caller by, int count, uint32_t *numbers);
 
 /** Gives one back in this process; nothing happens for HIER_NO_CONTEXT. */
 void hier_contexts_return(hier_contexts *contexts, uint32_t number);

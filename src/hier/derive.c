@@ -2,14 +2,15 @@
 /*
  * Communicators made of others:
  *
- *     all ranks say what they want (allgather)  →  contexts (contexts.h)  →  each makes its own  →  all learn whether all could, and the
- *     threads of a process where what they share is (allgather)
+ *     all ranks say what they want  →  contexts (contexts.h)  →  each makes its own  →  all learn whether all could, and the
+ *     threads of a process where what they share is
  *
  * Then it stands everywhere or nowhere, unless the parent breaks in that last step (ledger.h): who has not learned of all then
  * has none, and tells those who wait for it there. Of threads the group's thread 0 in a process makes what they share, a team
  * that no user has a handle on; who frees the last communicator of the process gives it back (comm.c).
  */
 #include <core/error.h>
+#include <hier/agree.h>
 #include <hier/arguments.h>
 #include <hier/channels.h>
 #include <hier/drive.h>
@@ -28,7 +29,7 @@ typedef struct result {
 /* What a rank has made so far. */
 typedef struct making {
     weft_comm *parent;
-    const char *call;
+    hier_caller by;
     hier_split_entry *entries; /* by rank of the parent, as are the next */
     result *results;
     hier_split plan;
@@ -52,13 +53,13 @@ static bool builds(const making *of) {
 /* All ranks' entries; an error of one is an error of all. */
 static int exchange_wishes(making *of, const hier_split_entry *own) {
     const weft_comm *parent = of->parent;
-    int code = weft_allgather(own, sizeof(*own), WEFT_BYTE, of->entries, sizeof(*own), WEFT_BYTE, of->parent);
+    int code = hier_exchange(of->parent, of->by, own, sizeof(*own), of->entries);
     if (code || own->error)
         return own->error ? own->error : code;
     for (int rank = 0; rank < parent->size; rank++)
         if (of->entries[rank].error)
             return core_error(of->entries[rank].error, "rank %d: %s: rank %d passed a bad argument or had no memory",
-                              parent->rank, of->call, rank);
+                              parent->rank, of->by.call, rank);
     return WEFT_SUCCESS;
 }
 
@@ -69,7 +70,7 @@ static int agree_contexts(making *of) {
     of->context = HIER_NO_CONTEXT;
     if (!plan->context_count)
         return WEFT_SUCCESS;
-    int code = hier_contexts_agree(parent, of->call, plan->context_count, plan->contexts);
+    int code = hier_contexts_agree(parent, of->by, plan->context_count, plan->contexts);
     for (int i = 0; !code && parent->thread == 0 && i < plan->context_count; i++)
         if (!(plan->wanted[i / 64] >> i % 64 & 1))
             hier_contexts_return(&parent->world->contexts, plan->contexts[i]);
@@ -102,7 +103,7 @@ static int build_own(making *of) {
     hier_world *world = of->parent->world;
     hier_derived *own = of->own = aligned_alloc(alignof(hier_derived), sizeof(*own));
     if (!own)
-        return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for a mailbox", of->parent->rank, of->call);
+        return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for a mailbox", of->parent->rank, of->by.call);
     memset(own, 0, sizeof(*own));
     own->layout = of->plan.layout;
     of->plan.layout = (hier_layout){0};
@@ -111,7 +112,7 @@ static int build_own(making *of) {
     if (of->context != HIER_NO_CONTEXT) {
         of->ledger = hier_ledger_make(of->context, of->generation, of->plan.rank, true);
         if (!of->ledger)
-            return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for its calls", of->parent->rank, of->call);
+            return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for its calls", of->parent->rank, of->by.call);
     }
     return hier_mailbox_init(&world->channel, &own->mailbox, of->plan.rank, 1, (core_waiting){0});
 }
@@ -126,7 +127,7 @@ static int make_own(making *of) {
     of->comm = hier_comm_take();
     of->inner = mixed ? hier_comm_take() : NULL;
     if (!of->comm || (mixed && !of->inner))
-        return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for a handle", of->parent->rank, of->call);
+        return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for a handle", of->parent->rank, of->by.call);
     if (!of->parent->team)
         return build_own(of);
     return builds(of) ? build_team(of) : WEFT_SUCCESS;
@@ -136,7 +137,7 @@ static int make_own(making *of) {
 static int exchange_results(making *of, int error, weft_team **team) {
     weft_comm *parent = of->parent;
     result own = {(uint64_t)(uintptr_t)of->team, error};
-    int code = weft_allgather(&own, sizeof(own), WEFT_BYTE, of->results, sizeof(own), WEFT_BYTE, parent);
+    int code = hier_exchange(parent, of->by, &own, sizeof(own), of->results);
     /* When the parent broke only after this, some threads of a process come to know it here, and others do not. */
     if (code == WEFT_ERR_MISMATCH && parent->team && parent->member->came_through)
         code = WEFT_SUCCESS;
@@ -144,7 +145,7 @@ static int exchange_results(making *of, int error, weft_team **team) {
     for (int rank = 0; !code && !error && rank < parent->size; rank++)
         if (of->results[rank].error)
             code = core_error((int)of->results[rank].error, "rank %d: %s: rank %d had no memory for it", parent->rank,
-                              of->call, rank);
+                              of->by.call, rank);
     if (!code && !error && of->plan.group)
         *team = (weft_team *)(uintptr_t)of->results[of->plan.builder].team; /* NOLINT(performance-no-int-to-ptr) */
     return error ? error : code;
@@ -267,23 +268,23 @@ static int make(making *of, const hier_split_entry *own, weft_comm **made) {
     return code;
 }
 
-static int derive(weft_comm *parent, int color, int key, weft_comm **made, const char *call) {
-    int code = hier_check_comm(parent, call);
+static int derive(weft_comm *parent, int color, int key, weft_comm **made, hier_caller by) {
+    int code = hier_check_comm(parent, by.call);
     if (code)
         return code;
     hier_split_entry own = {
         .color = color, .key = key, .leads = hier_is_funneled(parent->world) && hier_is_leader(parent->world)};
-    making of = {.parent = parent, .call = call};
+    making of = {.parent = parent, .by = by};
     weft_comm *comm = NULL;
-    own.error = hier_split_begin(&of.plan, parent, call);
+    own.error = hier_split_begin(&of.plan, parent, by.call);
     if (!made)
-        own.error = core_error(WEFT_ERR_ARG, "rank %d: %s: made is NULL", parent->rank, call);
+        own.error = core_error(WEFT_ERR_ARG, "rank %d: %s: made is NULL", parent->rank, by.call);
     of.entries = calloc((size_t)parent->size, sizeof(*of.entries) + sizeof(*of.results));
     if (of.entries) {
         of.results = (result *)(of.entries + parent->size);
         code = make(&of, &own, &comm);
     } else {
-        code = core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for %d ranks", parent->rank, call, parent->size);
+        code = core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for %d ranks", parent->rank, by.call, parent->size);
     }
     free(of.entries);
     hier_split_end(&of.plan);
@@ -293,9 +294,9 @@ static int derive(weft_comm *parent, int color, int key, weft_comm **made, const
 }
 
 int weft_comm_dup(weft_comm *comm, weft_comm **made) {
-    return derive(comm, 0, hier_comm_valid(comm) ? comm->rank : 0, made, __func__);
+    return derive(comm, 0, hier_comm_valid(comm) ? comm->rank : 0, made, HIER_CALLER);
 }
 
 int weft_comm_split(weft_comm *comm, int color, int key, weft_comm **made) {
-    return derive(comm, color, key, made, __func__);
+    return derive(comm, color, key, made, HIER_CALLER);
 }

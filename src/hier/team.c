@@ -150,7 +150,7 @@ int hier_team_make_threads(weft_team *team, core_waiting waiting) {
 }
 
 /* Everybody learns what everybody brings; an error of one is an error of all. */
-static int exchange_entries(weft_comm *parent, int threads, bool has_place, entry *entries) {
+static int exchange_entries(weft_comm *parent, hier_caller by, int threads, bool has_place, entry *entries) {
     const hier_world *world = parent->world;
     int code = WEFT_SUCCESS;
     if (!has_place)
@@ -167,7 +167,7 @@ static int exchange_entries(weft_comm *parent, int threads, bool has_place, entr
                  .cores = world->card.cores,
                  .host_cores = world->card.host_cores,
                  .cores_hash = world->card.cores_hash};
-    int met = weft_allgather(&own, sizeof(own), WEFT_BYTE, entries, sizeof(own), WEFT_BYTE, parent);
+    int met = hier_exchange(parent, by, &own, sizeof(own), entries);
     if (code || met)
         return code ? code : met;
     for (int process = 0; process < parent->size; process++)
@@ -181,9 +181,9 @@ static int exchange_entries(weft_comm *parent, int threads, bool has_place, entr
  * Do all make the team? `usable` false: this process will not, and then nobody does. `awake`: no thread of this process sleeps, and
  * on return, none of any process does. Every process comes here or none.
  */
-static int agree(weft_comm *parent, bool usable, bool *awake) {
+static int agree(weft_comm *parent, hier_caller by, bool usable, bool *awake) {
     uint64_t says[2] = {usable, *awake};
-    int code = weft_allreduce(WEFT_IN_PLACE, says, 2, WEFT_UINT64_T, WEFT_BAND, parent);
+    int code = hier_agree(parent, by, says, 2, WEFT_BAND);
     if (code)
         return code;
     *awake = says[1];
@@ -215,7 +215,7 @@ static void open_to_messages(weft_team *team, bool awake) {
 }
 
 /* Builds what is this process's own; then all agree, and then it stands everywhere or nowhere. */
-static int build(weft_comm *parent, const entry *entries, weft_team **made) {
+static int build(weft_comm *parent, hier_caller by, const entry *entries, weft_team **made) {
     weft_team *team = hier_team_take(parent->world);
     int code = team ? WEFT_SUCCESS : WEFT_ERR_NOMEM;
     if (team) {
@@ -226,9 +226,9 @@ static int build(weft_comm *parent, const entry *entries, weft_team **made) {
         code = hier_team_make_threads(
             team, core_waiting_resolve(team->world->config.wait_policy, oversubscribed(team, parent, entries)));
     bool awake = !code && !team->intra->waiting.may_sleep;
-    int agreed = agree(parent, code == WEFT_SUCCESS, &awake);
+    int agreed = agree(parent, by, code == WEFT_SUCCESS, &awake);
     if (!agreed)
-        agreed = hier_contexts_agree(parent, "weft_team_create", 1, &team->context);
+        agreed = hier_contexts_agree(parent, by, 1, &team->context);
     if (agreed == WEFT_ERR_MISMATCH && !code && team->ledger->between) /* the parent broke: others may have got it */
         hier_ledger_abandon(team->world, hier_ledger_generation(parent, 0), team->ledger->rank);
     if (agreed || code) {
@@ -247,6 +247,7 @@ static int build(weft_comm *parent, const entry *entries, weft_team **made) {
 }
 
 int weft_team_create(weft_comm *parent, int nthreads, weft_team **team) {
+    const hier_caller by = HIER_CALLER;
     int code = hier_check_comm(parent, __func__);
     if (code)
         return code;
@@ -263,11 +264,11 @@ int weft_team_create(weft_comm *parent, int nthreads, weft_team **team) {
         return core_error(WEFT_ERR_NOMEM, "rank %d: weft_team_create: no memory for %d processes", parent->rank,
                           parent->size);
     weft_team *made = NULL;
-    code = exchange_entries(parent, nthreads, team != NULL, entries);
+    code = exchange_entries(parent, by, nthreads, team != NULL, entries);
     if (!code)
-        code = hier_channels_open(parent, (int)entries[parent->rank].threads);
+        code = hier_channels_open(parent, by, (int)entries[parent->rank].threads);
     if (!code)
-        code = build(parent, entries, &made);
+        code = build(parent, by, entries, &made);
     free(entries);
     if (code || !team) /* exchange_entries made an error of that */
         return code;

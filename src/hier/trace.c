@@ -51,7 +51,7 @@ int hier_trace_align(hier_world *world) {
         code = weft_barrier(comm);
     uint64_t now = core_now_ns();
     if (!code)
-        code = weft_allgather(&now, 1, WEFT_UINT64_T, clocks, 1, WEFT_UINT64_T, comm);
+        code = hier_exchange(comm, (hier_caller){"weft_init", NULL}, &now, sizeof(now), clocks);
     /* The same for all processes of a host: they have one clock. */
     while (hier_world_host(world, first) != hier_world_host(world, comm->rank))
         first++;

@@ -163,7 +163,7 @@ int hier_world_use_lines(hier_world *world, inter_lines *lines) {
     if (lines && world->bootstrap && world->config.lines && map_lines(world, lines))
         says |= MAPPED | (inter_lines_can_pull(lines) ? CAN_PULL : 0) | (world->waiting.may_sleep ? 0 : AWAKE) |
                 (world->layout.one_host ? ONE_HOST : 0);
-    int code = weft_allreduce(WEFT_IN_PLACE, &says, 1, WEFT_UINT64_T, WEFT_BAND, world->process_comm);
+    int code = hier_agree(world->process_comm, (hier_caller){"weft_init", NULL}, &says, 1, WEFT_BAND);
     if (multiple && !(says & MULTIPLE)) /* all processes must have channels */
         world->config.thread_level = WEFT_THREAD_SERIALIZED;
     if (!code && says & TRACES)

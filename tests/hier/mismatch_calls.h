@@ -31,7 +31,22 @@ struct two_each {
 };
 inline const two_each blocks;
 
+template <class Make> int make_and_free(Make make) {
+    weft_comm *made = nullptr;
+    int code = make(&made);
+    int freed = made ? weft_comm_free(&made) : WEFT_SUCCESS;
+    return code ? code : freed;
+}
+
 inline const one_call calls[] = {
+    {"comm_split", true,
+     [](weft_comm *c, int *, int *) {
+         return make_and_free([c](weft_comm **made) { return weft_comm_split(c, 0, 0, made); });
+     }},
+    {"comm_dup", true,
+     [](weft_comm *c, int *, int *) {
+         return make_and_free([c](weft_comm **made) { return weft_comm_dup(c, made); });
+     }},
     {"barrier", true, [](weft_comm *c, int *, int *) { return weft_barrier(c); }},
     {"bcast root 0", false, [](weft_comm *c, int *, int *b) { return weft_bcast(b, 2, WEFT_INT, 0, c); }},
     {"bcast root 1", false, [](weft_comm *c, int *, int *b) { return weft_bcast(b, 2, WEFT_INT, 1, c); }},
