@@ -110,10 +110,10 @@ function read_limit(    key) {
         read_limit()
         next
     }
-    who = part == "nonblocking" ? field("mode") : part == "messages" && library == "weft" ? "weft " field("level") : library
+    who = part ~ /^nonblocking/ ? field("mode") : part ~ /^options/ ? field("option") : part == "messages" && library == "weft" ? "weft " field("level") : library
     key = part SUBSEP operation SUBSEP bytes
     note(key)
-    if (part == "overlap") {
+    if (part ~ /^overlap/) {
         med[who, key, round] = field("blocking_us") + 0
         exposed[who, key, round] = field("exposed_us") + 0
         hidden[who, key, round] = field("hidden_percent") + 0
@@ -142,10 +142,15 @@ function yield_line(operation, bytes, key) {
         marked_cell("openmpi", "weft", key, 1, 1e9)
 }
 
-function nonblocking_line(operation, bytes, key) {
+function nonblocking_line(operation, bytes, key, most) {
     printf "%-20s %8s %20s %20s %20s %12s %12s\n", operation, bytes, time_cell("blocking", key),
         time_cell("nonblocking", key), time_cell("persistent", key),
-        marked_cell("nonblocking", "blocking", key, 0, 1.03), marked_cell("persistent", "blocking", key, 0, 1.03)
+        marked_cell("nonblocking", "blocking", key, 0, most), marked_cell("persistent", "blocking", key, 0, most)
+}
+
+function options_line(operation, bytes, key) {
+    printf "%-20s %8s %20s %20s %20s %12s %12s\n", operation, bytes, time_cell("none", key), time_cell("timeline", key),
+        time_cell("reproducible", key), marked_cell("timeline", "none", key, 0, 1.03), ratio_cell("reproducible", "none", key)
 }
 
 function overlap_line(operation, bytes, key,    i, library) {
@@ -216,8 +221,16 @@ function head(part,    i, shape) {
             printf "%d processes of %d threads (weft) against %d processes", shape[2], shape[3], shape[2] * shape[3]
         printf ", on %s cores, all yielding; !: slower than Open MPI\n", cores
         printf "%-20s %8s %20s %20s %14s\n", "operation", "bytes", "weft", "Open MPI", "openmpi/weft"
-    } else if (part == "nonblocking") {
-        printf "weft, 2 processes, process level, samples in turn; ratios to blocking; !: more than 3 %% above\n"
+    } else if (part ~ /^options/) {
+        split(part, shape, "[ x]")
+        printf "weft, %d processes of %d threads: with a timeline, and reproducible; ratios to neither; !: a timeline adds more than 3 %%\n", shape[2], shape[3]
+        printf "%-20s %8s %20s %20s %20s %12s %12s\n", "operation", "bytes", "none", "timeline", "reproducible", "timeline",
+            "reproducible"
+    } else if (part ~ /^nonblocking/) {
+        if (part == "nonblocking")
+            printf "weft, 2 processes, process level, samples in turn; ratios to blocking; !: more than 3 %% above\n"
+        else
+            printf "weft, 2 threads, samples in turn; ratios to blocking; !: more than 5 %% above\n"
         printf "%-20s %8s %20s %20s %20s %12s %12s\n", "operation", "bytes", "blocking", "nonblocking", "persistent",
             "nonblocking", "persistent"
     } else if (part == "messages") {
@@ -228,7 +241,8 @@ function head(part,    i, shape) {
         printf "%-20s %8s %7s %18s %18s %18s %20s %20s %15s %13s %13s %13s\n", "operation", "bytes", "limit", "threads",
             "processes", "UCX", "Open MPI", "MPICH", "limit/threads", "MPI/threads", "processes/UCX", "MPI/processes"
     } else {
-        printf "Overlap, 2 processes, process level: blocking us, exposed us, hidden %%, start + tests + wait in %% of blocking"
+        printf "Overlap, %s: blocking us, exposed us, hidden %%, start + tests + wait in %% of blocking",
+            part == "overlap" ? "2 processes, process level" : "16 threads"
         printf " (weft-bench --help)\n%-20s %8s", "operation", "bytes"
         for (i = 1; i <= 3; i++)
             printf " | %9s %9s %7s %7s", i == 1 ? "weft" : i == 2 ? "Open MPI" : "MPICH", "exposed", "hidden", "calls"
@@ -250,8 +264,10 @@ function table(part,    i, split_key) {
             process_line(split_key[2], split_key[3], keys[i])
         else if (part == "yield" || part ~ /^hybrid/)
             yield_line(split_key[2], split_key[3], keys[i])
-        else if (part == "nonblocking")
-            nonblocking_line(split_key[2], split_key[3], keys[i])
+        else if (part ~ /^nonblocking/)
+            nonblocking_line(split_key[2], split_key[3], keys[i], part == "nonblocking" ? 1.03 : 1.05)
+        else if (part ~ /^options/)
+            options_line(split_key[2], split_key[3], keys[i])
         else if (part == "messages")
             messages_line(split_key[2], split_key[3], keys[i])
         else
@@ -286,6 +302,10 @@ END {
     table("hybrid 2x2")
     table("hybrid 4x4")
     table("nonblocking")
+    table("nonblocking threads")
     table("overlap")
+    table("overlap threads")
+    table("options 1x2")
+    table("options 2x1")
     table("messages")
 }

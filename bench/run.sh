@@ -8,8 +8,10 @@
 #     process      2 processes each, every collective
 #     yield        P processes each (default: 2 for each core, at least 4) on all cores, all of which yield while they wait
 #     hybrid       2 processes of 2 threads, and 4 of 4, against 4 and 16 processes of Open MPI that yield
-#     nonblocking  weft, 2 processes: blocking, nonblocking and persistent calls of every collective, in turn in one run
-#     overlap      2 processes each: how much of a nonblocking collective, and of a message each way, computation hides
+#     nonblocking  weft, 2 processes and 2 threads: blocking, nonblocking and persistent calls of every collective, in turn in one run
+#     overlap      2 processes each: how much of a nonblocking collective, and of a message each way, computation hides; and of the
+#                  bcast and scatter of 16 threads
+#     options      weft, 2 threads and 2 processes: what a timeline and reproducible sums cost
 #     messages     between two ranks: 2 threads of a process and 2 processes (weft) against 2 processes of the MPIs, bare UCX,
 #                  memcpy and the flag latency
 #
@@ -20,7 +22,7 @@
 set -euo pipefail
 
 usage() {
-    echo "usage: bench/run.sh BUILD_FOLDER [--part thread|process|yield|hybrid|nonblocking|overlap|messages]... [--quick]" >&2
+    echo "usage: bench/run.sh BUILD_FOLDER [--part thread|process|yield|hybrid|nonblocking|overlap|options|messages]... [--quick]" >&2
     echo "                    [--rounds R] [--processes P]" >&2
     exit 2
 }
@@ -52,7 +54,7 @@ for number in "$rounds" "$processes"; do
     case $number in '' | *[!0-9]* | 0) usage ;; esac
 done
 for part in $parts; do
-    case $part in thread | process | yield | hybrid | nonblocking | overlap | messages) ;; *) usage ;; esac
+    case $part in thread | process | yield | hybrid | nonblocking | overlap | options | messages) ;; *) usage ;; esac
 done
 [ -n "$build" ] || usage
 if [ ! -x "$build/bin/weft-bench" ] || [ ! -x "$build/bin/weftrun" ]; then
@@ -67,7 +69,9 @@ limit_s=60 # no single run of a benchmark comes near it
 failures=0
 of_processes="barrier bcast scatter scatterv gather gatherv allgather allgatherv alltoall alltoallv alltoallw reduce allreduce
     reduce_scatter reduce_scatter_block scan exscan"
-overlapped="bcast allreduce allgather alltoall overlap"
+overlapped="bcast allreduce allgather alltoall overlap scatter"
+summed="reduce allreduce reduce_scatter scan"
+option=none
 of_messages="pingpong stream message-rate datatypes"
 if [ "$quick" = 1 ]; then # without the relatives of others
     of_processes="barrier bcast scatter gather allgather alltoall reduce allreduce reduce_scatter scan"
@@ -86,7 +90,7 @@ measure() {
         failures=$((failures + 1))
     fi
     { grep '^{' <<<"$output" || true; } |
-        sed "s/^{/{\"part\": \"$part\", \"round\": $round, \"operation_of_round\": \"$operation\", /" >>"$rows"
+        sed "s/^{/{\"part\": \"$part\", \"round\": $round, \"operation_of_round\": \"$operation\", \"option\": \"$option\", /" >>"$rows"
 }
 
 # Every rank has its own core: weft-bench sees to it by itself, the peers must be told.
@@ -162,14 +166,40 @@ part_hybrid() {
 }
 
 part_nonblocking() {
-    weft 2 300 --bytes 8,1M --blocking --nonblocking --persistent
+    local forms=(--bytes "8,1M" --blocking --nonblocking --persistent) part=$part
+    weft 2 300 "${forms[@]}"
+    part="nonblocking threads"
+    measure "weft, thread level" 300 "$bin/weftrun" -n 1 -t 2 "$bin/weft-bench" "$operation" "${forms[@]}"
 }
 
 part_overlap() {
-    local of_collectives=(--overlap)
+    local of_collectives=(--overlap) part=$part
     [ "$operation" != overlap ] || of_collectives=()
-    weft 2 200 --bytes 32K,1M "${of_collectives[@]}"
-    peers 200 --bytes 32K,1M "${of_collectives[@]}"
+    if [ "$operation" != scatter ]; then
+        weft 2 200 --bytes 32K,1M "${of_collectives[@]}"
+        peers 200 --bytes 32K,1M "${of_collectives[@]}"
+    fi
+    case $operation in bcast | scatter)
+        part="overlap threads"
+        measure "weft, 16 threads" 50 "$bin/weftrun" -n 1 -t 16 "$bin/weft-bench" "$operation" --overlap --bytes 32K,1M
+        ;;
+    esac
+}
+
+part_options() {
+    local shape part option timelines
+    timelines=$(mktemp -d)
+    for shape in 1x2 2x1; do
+        part="options $shape"
+        for option in none timeline reproducible; do
+            local setting=()
+            [ "$option" != timeline ] || setting=("WEFT_TRACE=$timelines")
+            [ "$option" != reproducible ] || setting=(WEFT_REPRODUCIBLE=1)
+            measure "weft, $option" 200 env "${setting[@]}" "$bin/weftrun" -n "${shape%x*}" -t "${shape#*x}" "$bin/weft-bench" "$operation" \
+                --level thread --bytes 8,1K,32K,1M
+        done
+    done
+    rm -rf "$timelines"
 }
 
 part_messages() {
@@ -190,6 +220,7 @@ part_messages() {
 operations_of() {
     case $1 in
         overlap) echo "$overlapped" ;;
+        options) echo "$summed" ;;
         hybrid) echo "$of_processes multi-pair" ;;
         messages) echo "$of_messages" ;;
         *) echo "$of_processes" ;;
@@ -198,7 +229,7 @@ operations_of() {
 
 : >"$rows"
 for ((round = 1; round <= rounds; round++)); do
-    for part in ${parts:-thread process yield hybrid nonblocking overlap messages}; do
+    for part in ${parts:-thread process yield hybrid nonblocking overlap options messages}; do
         for operation in $(operations_of "$part"); do
             if [ -t 2 ]; then printf '\rround %d of %d: %-12s %-22s' "$round" "$rounds" "$part" "$operation" >&2; fi
             "part_$part"
