@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sixteen ranks that wait with WEFT_WAIT=block leave the cores to others: together they use less than a twentieth of one.
+#include "oracle_job.h"
+
+#include <atomic>
+#include <chrono>
+#include <ctime>
+#include <thread>
+
+namespace {
+
+double seconds(clockid_t clock) {
+    timespec now{};
+    clock_gettime(clock, &now);
+    return double(now.tv_sec) + double(now.tv_nsec) * 1e-9;
+}
+
+void sleep_for(double time) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(time));
+}
+
+// The share of a core that this process takes while its ranks wait; they began a moment ago.
+double share() {
+    sleep_for(0.3);
+    double began = seconds(CLOCK_MONOTONIC), used = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    sleep_for(1);
+    used = seconds(CLOCK_PROCESS_CPUTIME_ID) - used;
+    return used / (seconds(CLOCK_MONOTONIC) - began);
+}
+
+// All ranks wait for the last one, which is late, in `wait`.
+void wait_for_last(const std::function<int(weft_comm *, bool last)> &wait, const std::string &what) {
+    std::atomic<bool> begun{false};
+    double used = 0;
+    std::thread watcher([&] {
+        while (!begun)
+            sleep_for(0.01);
+        used = share();
+    });
+    int processes = weft_size(weft_process_comm());
+    job::on_team([&](weft_comm *comm) {
+        bool last = weft_rank(comm) == weft_size(comm) - 1;
+        job::ok(weft_barrier(comm), comm, what);
+        begun = true;
+        if (last)
+            sleep_for(2);
+        job::ok(wait(comm, last), comm, what);
+    });
+    watcher.join();
+    EXPECT_LT(used, 0.05 / processes) << what << ", process " << weft_rank(weft_process_comm());
+}
+
+} // namespace
+
+TEST(Waiting, InABarrier) {
+    wait_for_last([](weft_comm *comm, bool) { return weft_barrier(comm); }, "barrier");
+}
+
+TEST(Waiting, ForARequest) {
+    wait_for_last(
+        [](weft_comm *comm, bool) {
+            int value = 0, sum = 0;
+            weft_request *request = WEFT_REQUEST_NULL;
+            int code = weft_iallreduce(&value, &sum, 1, WEFT_INT, WEFT_SUM, comm, &request);
+            return code ? code : weft_wait(&request, WEFT_STATUS_IGNORE);
+        },
+        "iallreduce");
+}
+
+TEST(Waiting, ForAMessage) {
+    wait_for_last(
+        [](weft_comm *comm, bool last) {
+            int value = 0, self = weft_rank(comm), code = WEFT_SUCCESS;
+            if (!last)
+                return weft_recv(&value, 1, WEFT_INT, WEFT_ANY_SOURCE, 1, comm, WEFT_STATUS_IGNORE);
+            for (int rank = 0; rank < self && !code; rank++)
+                code = weft_send(&value, 1, WEFT_INT, rank, 1, comm);
+            return code;
+        },
+        "recv");
+}
