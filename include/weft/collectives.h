@@ -28,9 +28,10 @@
  * - What a rank wrote to its send buffer before the call is what the others receive, without further synchronisation.
  * - Counts are in elements of the type, displacements in extents of the type; `p` is the size of the communicator.
  *   A count of 0 is allowed, and then the buffer may be NULL. Buffers may be larger than 4 GiB, counts larger than 2^31.
- * - Types are committed (weft_type_commit). What a derived type whose data are not one run describes is packed on the way,
- *   on each rank for itself: ranks may use different types for the same bytes, except in reductions, where all use the
- *   same one, with an operation of the user's, which finds the elements laid out as the type says.
+ * - Types are committed (weft_type_commit). Ranks may lay the same elements out differently, by any types of the same signature (MPI 4.1
+ *   section 5.1: as many elements of the same kinds in the same order; two integers of one width and sign are of one kind). Threads of
+ *   a process copy long ones straight from layout to layout; short ones, and between processes, are packed on the way. In reductions all
+ *   ranks use the same type, and an operation of the user's finds the elements laid out as it says.
  * - Buffers of different ranks do not overlap; a send and a receive buffer of one call overlap only as WEFT_IN_PLACE.
  * - Errors that all report: WEFT_ERR_ARG (no communicator or one given back; null buffer with a count above 0; no datatype,
  *   or one that is not committed; an operation that the type does not have; WEFT_IN_PLACE where it is not allowed; bytes or
@@ -38,9 +39,9 @@
  *   communicator under FUNNELED on another thread than weft_init's), WEFT_ERR_MISMATCH (ranks are in
  *   different calls, or a message is shorter than expected), WEFT_ERR_TRUNCATE (or longer), WEFT_ERR_NOMEM,
  *   WEFT_ERR_TRANSPORT, WEFT_ERR_PROC_FAILED. Errors in the arguments are found before anything is sent.
- * - Ranks whose calls differ in the collective, the root, the bytes, the operation, (of reductions) the type with its bounds, or (of
- *   allgatherv and reduce_scatter) the counts, that come in another
- *   order, or that leave one out, are found out, at the latest when somebody has waited for 10 ms or so: every rank returns
+ * - Ranks whose calls differ in the collective, the root, the bytes, the signature of the type, the operation (two of the user's: in
+ *   whether they commute), (of reductions of derived types) the bounds, or (of allgatherv and reduce_scatter) the counts, that come in
+ *   another order, or that leave one out, are found out, at the latest when somebody has waited for 10 ms or so: every rank returns
  *   WEFT_ERR_MISMATCH, in that call or, who could do its part of it, in a later one, and weft_last_error() names two ranks and what they
  *   called. The communicator is broken then: all that is under way on it and all later collectives on it return the same error
  *   at once. What came to receive buffers is undefined. A team is left and freed as always, messages go on, and so do other

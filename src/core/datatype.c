@@ -139,6 +139,14 @@ size_t core_datatype_elements(const weft_datatype *type, size_t bytes) {
     return elements == SIZE_MAX ? SIZE_MAX : whole * type->signature->elements + elements;
 }
 
+uint64_t core_datatype_hash_derived(const weft_datatype *type, size_t count) {
+    return core_signature_hash(type->signature, count);
+}
+
+const char *core_datatype_element_derived(const weft_datatype *type) {
+    return type->signature->elements && !type->signature->list ? type->signature->type->name : NULL;
+}
+
 int core_datatype_check(const char *call, const char *what, const weft_datatype *type) {
     if (core_datatype_valid(type))
         return WEFT_SUCCESS;

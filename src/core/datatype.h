@@ -106,6 +106,22 @@ weft_datatype *core_datatype_make(const weft_datatype *fields);
  */
 size_t core_datatype_elements(const weft_datatype *type, size_t bytes);
 
+/** Of what kinds the data of `count` elements are, in their order: core_signature_hash() of them. */
+uint64_t core_datatype_hash_derived(const weft_datatype *type, size_t count);
+
+static inline uint64_t core_datatype_hash(const weft_datatype *type, size_t count) {
+    if (type->kind == CORE_KIND_DERIVED)
+        return core_datatype_hash_derived(type, count);
+    return count ? (uint64_t)type->kind + 1 : 0;
+}
+
+/** The name of the one kind that all data of a type are of; NULL: there are several. */
+const char *core_datatype_element_derived(const weft_datatype *type);
+
+static inline const char *core_datatype_element(const weft_datatype *type) {
+    return type->kind == CORE_KIND_DERIVED ? core_datatype_element_derived(type) : type->name;
+}
+
 /**
  * WEFT_SUCCESS, or WEFT_ERR_ARG with a sentence that begins with `call`: `what` (as in "type") is NULL, freed, or no
  * type.

@@ -36,6 +36,36 @@ static core_signature times(size_t count, core_signature one) {
     return one;
 }
 
+static core_digest joined(core_digest first, core_digest second) {
+    return (core_digest){first.sum * second.power + second.sum, first.power * second.power};
+}
+
+static core_digest repeated(size_t count, core_digest one) {
+    core_digest made = {0, 1};
+    for (; count; count >>= 1, one = joined(one, one))
+        if (count & 1)
+            made = joined(made, one);
+    return made;
+}
+
+static int kind_of(const core_signature *of) {
+    return of->list ? of->list->kind : (int)of->type->kind;
+}
+
+static core_digest digest_of(const core_signature *of) {
+    if (of->list)
+        return of->list->digest;
+    return repeated(of->elements, (core_digest){(uint64_t)of->type->kind + 1, 0x9e3779b97f4a7c15u});
+}
+
+uint64_t core_signature_hash(const core_signature *signature, size_t count) {
+    if (!signature->elements || !count)
+        return 0;
+    if (kind_of(signature) >= 0) /* their number follows from the bytes */
+        return (uint64_t)kind_of(signature) + 1;
+    return repeated(count, signature->list->digest).sum;
+}
+
 /* Joins neighbouring runs of one type, drops what is empty; returns how many are left. */
 static size_t tidy(size_t count, core_signature *list) {
     size_t kept = 0;
@@ -73,14 +103,20 @@ static int new_list(const char *call, size_t repeats, size_t length, const core_
     list->depth = depth;
     list->repeats = repeats;
     list->length = length;
+    list->kind = kind_of(&items[0]);
     atomic_store_explicit(&list->uses, 1, memory_order_relaxed);
     core_signature all = {.list = list};
+    core_digest digest = {0, 1};
     for (size_t i = 0; i < length; i++) {
         all.elements += items[i].elements;
         all.bytes += items[i].bytes;
         all.external_bytes += items[i].external_bytes;
+        digest = joined(digest, digest_of(&items[i]));
+        if (kind_of(&items[i]) != list->kind)
+            list->kind = -1;
         list->items[i] = (core_signature_item){core_signature_keep(items[i]), all.elements, all.bytes};
     }
+    list->digest = repeated(repeats, digest);
     *made = times(repeats, all);
     return WEFT_SUCCESS;
 }

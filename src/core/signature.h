@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <weft/types.h>
 
 typedef struct core_signature_list core_signature_list;
@@ -23,6 +24,11 @@ typedef struct core_signature {
     core_signature_list *list; /* or several kinds */
 } core_signature;
 
+/** A sequence in two numbers: a polynomial of its elements' kinds (Karp and Rabin 1987), and that of as many to multiply one before it with. */
+typedef struct core_digest {
+    uint64_t sum, power;
+} core_digest;
+
 /** An item of a list and where it ends, counted from the list's beginning. */
 typedef struct core_signature_item {
     core_signature signature;
@@ -34,6 +40,8 @@ struct core_signature_list {
     _Atomic size_t uses;
     int depth; /* itself included; at most CORE_NEST_DEPTH */
     size_t repeats, length;
+    core_digest digest; /* of all */
+    int kind;           /* that of all elements (enum core_kind), whatever their names; −1: there are several */
     core_signature_item items[];
 };
 
@@ -63,6 +71,12 @@ int core_signature_sequence(const char *call, size_t count, core_signature *list
  * element.
  */
 size_t core_signature_elements(const core_signature *signature, size_t bytes);
+
+/**
+ * Tells sequences of as many bytes apart, whatever they were made from: 0 for none, and for one of `count` signatures with data the same
+ * number as for any other with these elements in this order.
+ */
+uint64_t core_signature_hash(const core_signature *signature, size_t count);
 
 /** Told of a run of `count` elements; false stops the walk. */
 typedef bool core_signature_visitor(void *context, const weft_datatype *type, size_t count);

@@ -85,6 +85,15 @@ static int check_reduction(const weft_comm *comm, hier_arguments *arguments, boo
     return code;
 }
 
+/* Odd, and of many bits. */
+#define SPREAD 0xbf58476d1ce4e5b9u
+
+/* What all ranks have to agree on beside the bytes. */
+static void set_content(hier_arguments *a, const weft_datatype *type, size_t count) {
+    a->content = core_datatype_hash(type, count);
+    a->element = core_datatype_element(type);
+}
+
 static int check_bcast(const weft_comm *comm, hier_arguments *arguments) {
     int code = check_type(comm, arguments, arguments->recv_type, "type");
     if (!code)
@@ -93,6 +102,8 @@ static int check_bcast(const weft_comm *comm, hier_arguments *arguments) {
     if (!code)
         code = hier_check_buffer(comm, arguments->call, arguments->recv, arguments->bytes,
                                  core_datatype_has_addresses(arguments->recv_type), "buffer");
+    if (!code)
+        set_content(arguments, arguments->recv_type, arguments->recv_count);
     return code;
 }
 
@@ -112,11 +123,28 @@ static void *block_at(const void *base, int rank, size_t bytes) {
     return base ? (char *)(uintptr_t)base + (size_t)rank * bytes : NULL;
 }
 
-static int check_equal(const weft_comm *comm, const char *call, size_t send_bytes, size_t recv_bytes) {
-    if (send_bytes == recv_bytes)
-        return WEFT_SUCCESS;
-    return core_error(WEFT_ERR_ARG, "rank %d: %s: a block of %zu bytes is sent where one of %zu is expected",
-                      comm->rank, call, send_bytes, recv_bytes);
+/* A block that a rank sends itself. */
+typedef struct block {
+    size_t bytes, count;
+    const weft_datatype *type;
+} block;
+
+static const char *name_of(const weft_datatype *type) {
+    const char *name = core_datatype_element(type);
+    return name ? name : type->name;
+}
+
+static int unequal(const weft_comm *comm, const char *call, block sent, block received) {
+    return core_error(WEFT_ERR_ARG,
+                      "rank %d: %s: a block of %zu bytes of %s is sent where one of %zu of %s is expected", comm->rank,
+                      call, sent.bytes, name_of(sent.type), received.bytes, name_of(received.type));
+}
+
+static inline int check_equal(const weft_comm *comm, const char *call, block sent, block received) {
+    bool equal = sent.bytes == received.bytes &&
+                 (sent.type == received.type ||
+                  core_datatype_hash(sent.type, sent.count) == core_datatype_hash(received.type, received.count));
+    return equal ? WEFT_SUCCESS : unequal(comm, call, sent, received);
 }
 
 /* Gather, allgather, alltoall: the whole in recv; the own part (alltoall: as much) in send, or in place. */
@@ -127,6 +155,8 @@ static int check_gathering(const weft_comm *comm, hier_arguments *a, bool here, 
         code = check_side(comm, a, a->recv, a->recv_count, a->recv_type, comm->size, false, &a->bytes);
     if (code)
         return code;
+    if (here)
+        set_content(a, a->recv_type, a->recv_count);
     if (here && a->send == WEFT_IN_PLACE) {
         a->in_place = true;
         a->send = block_at(a->recv, comm->rank, a->bytes);
@@ -135,9 +165,12 @@ static int check_gathering(const weft_comm *comm, hier_arguments *a, bool here, 
     code = check_side(comm, a, a->send, a->send_count, a->send_type, send_ranks, true, &send_bytes);
     if (code)
         return code;
-    if (!here)
-        a->bytes = send_bytes;
-    return check_equal(comm, a->call, send_bytes, a->bytes);
+    if (here)
+        return check_equal(comm, a->call, (block){send_bytes, a->send_count, a->send_type},
+                           (block){a->bytes, a->recv_count, a->recv_type});
+    a->bytes = send_bytes;
+    set_content(a, a->send_type, a->send_count);
+    return WEFT_SUCCESS;
 }
 
 static int check_scatter(const weft_comm *comm, hier_arguments *a, bool here) {
@@ -147,6 +180,8 @@ static int check_scatter(const weft_comm *comm, hier_arguments *a, bool here) {
         code = check_side(comm, a, a->send, a->send_count, a->send_type, comm->size, true, &a->bytes);
     if (code)
         return code;
+    if (here)
+        set_content(a, a->send_type, a->send_count);
     if (here && a->recv == WEFT_IN_PLACE) {
         a->in_place = true;
         a->recv = block_at(a->send, comm->rank, a->bytes);
@@ -155,9 +190,12 @@ static int check_scatter(const weft_comm *comm, hier_arguments *a, bool here) {
     code = check_side(comm, a, a->recv, a->recv_count, a->recv_type, 1, false, &recv_bytes);
     if (code)
         return code;
-    if (!here)
-        a->bytes = recv_bytes;
-    return check_equal(comm, a->call, a->bytes, recv_bytes);
+    if (here)
+        return check_equal(comm, a->call, (block){a->bytes, a->send_count, a->send_type},
+                           (block){recv_bytes, a->recv_count, a->recv_type});
+    a->bytes = recv_bytes;
+    set_content(a, a->recv_type, a->recv_count);
+    return WEFT_SUCCESS;
 }
 
 /* A displacement in bytes, of a block that is not empty: so that differences of two are none that overflow. */
@@ -268,36 +306,41 @@ static int check_alltoallv(const weft_comm *comm, hier_arguments *a) {
 static int check_blocks(const weft_comm *comm, hier_arguments *a, bool here) {
     bool scatters = a->collective == INTER_SCATTERV;
     const void *own = scatters ? a->recv : a->send;
-    size_t total = 0, expected = 0;
+    const weft_datatype *type = scatters ? a->send_type : a->recv_type;
+    block expected = {0, 0, type};
+    size_t total = 0;
     int code = here ? check_counts(comm, a, scatters, &total) : WEFT_SUCCESS;
     if (code)
         return code;
-    if (here)
-        expected = (scatters ? a->send_counts : a->recv_counts)[comm->rank] *
-                   (scatters ? a->send_type : a->recv_type)->size_bytes;
+    if (here) {
+        expected.count = (scatters ? a->send_counts : a->recv_counts)[comm->rank];
+        expected.bytes = expected.count * type->size_bytes;
+    }
     if (a->collective == INTER_ALLGATHERV) { /* all ranks know all blocks */
         a->bytes = total / (size_t)comm->size;
+        a->element = core_datatype_element(type);
         for (int rank = 0; rank < comm->size; rank++)
-            a->counted = hier_chain(a->counted, a->recv_counts[rank] * a->recv_type->size_bytes);
+            a->counted = hier_chain(a->counted, a->recv_counts[rank] * type->size_bytes +
+                                                    core_datatype_hash(type, a->recv_counts[rank]) * SPREAD);
     }
     if (here && own == WEFT_IN_PLACE) {
-        const weft_datatype *type = scatters ? a->send_type : a->recv_type;
         ptrdiff_t displ = (scatters ? a->send_displs : a->recv_displs)[comm->rank];
         char *whole = scatters ? (char *)(uintptr_t)a->send : a->recv;
-        char *place = expected && type->contiguous ? whole + displ * (ptrdiff_t)type->size_bytes : NULL;
+        char *place = expected.bytes && type->contiguous ? whole + displ * (ptrdiff_t)type->size_bytes : NULL;
         a->in_place = true;
-        a->own_bytes = expected;
+        a->own_bytes = expected.bytes;
         if (scatters)
             a->recv = place;
         else
             a->send = place;
         return WEFT_SUCCESS;
     }
-    code = check_side(comm, a, own, scatters ? a->recv_count : a->send_count, scatters ? a->recv_type : a->send_type, 1,
-                      !scatters, &a->own_bytes);
-    return code || !here
-               ? code
-               : check_equal(comm, a->call, scatters ? expected : a->own_bytes, scatters ? a->own_bytes : expected);
+    block mine = {0, scatters ? a->recv_count : a->send_count, scatters ? a->recv_type : a->send_type};
+    code = check_side(comm, a, own, mine.count, mine.type, 1, !scatters, &mine.bytes);
+    a->own_bytes = mine.bytes;
+    if (code || !here)
+        return code;
+    return scatters ? check_equal(comm, a->call, expected, mine) : check_equal(comm, a->call, mine, expected);
 }
 
 /* The operand is all blocks together. */
@@ -336,20 +379,19 @@ static uint64_t hash_of_bounds(const weft_datatype *type) {
     return hier_chain(hier_chain((uint64_t)begin, (uint64_t)type->true_extent), (uint64_t)type->extent);
 }
 
-/* Ranks may use different types for the same bytes, except in reductions. */
+/* Ranks may use different types for the same data, except in reductions. */
 static void sign(hier_arguments *a) {
     uint64_t op = 0, type = 0, bracketed = a->bracketed;
     if (a->op) { /* one that does not commute is done by other algorithms */
         op = ((uint64_t)a->op->kind + 1) * 2 + a->op->commutative;
         type = (uint64_t)a->recv_type->kind + 1;
-        bool derived = a->recv_type->kind == CORE_KIND_DERIVED;
-        a->element = derived ? NULL : a->recv_type->name;
-        if (derived)
+        set_content(a, a->recv_type, 1);
+        if (a->recv_type->kind == CORE_KIND_DERIVED)
             a->counted = hier_chain(a->counted, hash_of_bounds(a->recv_type));
     }
     uint64_t what =
         (uint64_t)(uint32_t)a->root << 32 | bracketed << 31 | op << 16 | type << 8 | ((uint64_t)a->collective + 1);
-    a->signature = (a->bytes + 1) * 0x9e3779b97f4a7c15u ^ what * 0xd6e8feb86659fd93u ^ a->counted;
+    a->signature = (a->bytes + 1) * 0x9e3779b97f4a7c15u ^ what * 0xd6e8feb86659fd93u ^ a->content * SPREAD ^ a->counted;
 }
 
 /* `here`: this rank has the whole. */

@@ -34,11 +34,12 @@ typedef struct hier_arguments {
     bool laid_out;                /* strided, and threads copy from and to where the types say: sides.h */
     size_t bytes;                 /* a vector, or a block, of one rank, as all ranks know it; else 0 */
     size_t own_bytes;             /* gatherv, scatterv, allgatherv: of the rank's own block */
+    uint64_t content; /* of what kinds these `bytes` are: core_datatype_hash(); 0 where it is not compared */
     /* A hash of what all ranks must count alike: allgatherv's and reduce_scatter's blocks, the bounds of an operation's derived type. */
     uint64_t counted;
     uint64_t
         signature; /* of all that the ranks must agree on: collective, root, bytes, counts, operation and its type */
-    const char *element; /* the name of the operation's type, when it is predefined; else NULL */
+    const char *element; /* the name of the type, when it is predefined or made of one that is; else NULL */
 } hier_arguments;
 
 /** What every collective has, set to nothing; the fields that a collective does not have stay unset and are not read. */
@@ -56,9 +57,10 @@ __attribute__((always_inline)) static inline hier_arguments hier_arguments_of(en
     arguments.bracketed = false;
     arguments.strided = false;
     arguments.staging = NULL;
-    arguments.bytes = 0;
     arguments.laid_out = false;
+    arguments.bytes = 0;
     arguments.own_bytes = 0;
+    arguments.content = 0;
     arguments.counted = 0;
     arguments.signature = (uint64_t)collective + 1; /* of a barrier; those of others are made when they are checked */
     arguments.element = NULL;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "calls.h"
 #include "affine.h"
+#include "grouped.h"
 #include "intra/threads.h"
 #include <algorithm>
 #include <vector>
@@ -106,13 +107,14 @@ void overwrite(Types *types) {
     std::fill(types->begin(), types->end(), nullptr);
 }
 
-// Blocks are sent as words or as bytes; it is the same to the receiver.
+// Blocks are sent word by word, or as one element that has all of them; it is the same to the receiver.
 struct Sent {
     const weft_datatype *type;
     size_t count;
     explicit Sent(const Call &call) : Sent(call, call.words) {}
     Sent(const Call &call, size_t words)
-        : type(call.id % 2 ? WEFT_BYTE : WEFT_UINT64_T), count(call.id % 2 ? words * 8 : words) {}
+        : type(call.id % 2 && words ? grouped(WEFT_UINT64_T, words) : WEFT_UINT64_T),
+          count(call.id % 2 && words ? 1 : words) {}
 };
 
 // Blocks of different size, some of them empty: one behind the other, or with a word between, or the last one first.

@@ -41,11 +41,11 @@ inline void expect_works(weft_comm *comm, const std::string &what) {
 }
 
 // Those of which one differs from another in one thing only, and all in some.
-// (Types of as many bytes may differ, but not those of operands.)
 inline const one_call alike[] = {
     {"bcast", false, [](weft_comm *c, int *, int *b) { return weft_bcast(b, 2, WEFT_INT, 0, c); }},
     {"another root", false, [](weft_comm *c, int *, int *b) { return weft_bcast(b, 2, WEFT_INT, 1, c); }},
     {"another count", false, [](weft_comm *c, int *, int *b) { return weft_bcast(b, 3, WEFT_INT, 0, c); }},
+    {"floats", false, [](weft_comm *c, int *, int *b) { return weft_bcast(b, 2, WEFT_FLOAT, 0, c); }},
     {"sum", true, [](weft_comm *c, int *a, int *b) { return weft_allreduce(a, b, 2, WEFT_INT, WEFT_SUM, c); }},
     {"max", true, [](weft_comm *c, int *a, int *b) { return weft_allreduce(a, b, 2, WEFT_INT, WEFT_MAX, c); }},
     {"unsigned", true,

@@ -51,6 +51,7 @@ inline const one_call calls[] = {
     {"bcast root 0", false, [](weft_comm *c, int *, int *b) { return weft_bcast(b, 2, WEFT_INT, 0, c); }},
     {"bcast root 1", false, [](weft_comm *c, int *, int *b) { return weft_bcast(b, 2, WEFT_INT, 1, c); }},
     {"bcast of one", false, [](weft_comm *c, int *, int *b) { return weft_bcast(b, 1, WEFT_INT, 0, c); }},
+    {"bcast of floats", false, [](weft_comm *c, int *, int *b) { return weft_bcast(b, 2, WEFT_FLOAT, 0, c); }},
     {"bcast long", false, [](weft_comm *c, int *, int *b) { return weft_bcast(b, many, WEFT_INT, 0, c); }},
     {"reduce root 0", false,
      [](weft_comm *c, int *a, int *b) { return weft_reduce(a, b, 2, WEFT_INT, WEFT_SUM, 0, c); }},
@@ -75,6 +76,8 @@ inline const one_call calls[] = {
     {"scatter root 1", false,
      [](weft_comm *c, int *a, int *b) { return weft_scatter(a, 2, WEFT_INT, b, 2, WEFT_INT, 1, c); }},
     {"allgather", true, [](weft_comm *c, int *a, int *b) { return weft_allgather(a, 2, WEFT_INT, b, 2, WEFT_INT, c); }},
+    {"allgather of bytes", true,
+     [](weft_comm *c, int *a, int *b) { return weft_allgather(a, 8, WEFT_BYTE, b, 8, WEFT_BYTE, c); }},
     {"alltoall", true, [](weft_comm *c, int *a, int *b) { return weft_alltoall(a, 2, WEFT_INT, b, 2, WEFT_INT, c); }},
     {"alltoallv", true,
      [](weft_comm *c, int *a, int *b) {

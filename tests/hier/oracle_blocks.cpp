@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // gatherv, scatterv and allgatherv with uneven and zero counts, blocks in any order, gaps and displacements below zero. The
 // whole buffer is compared, gaps included.
+#include "grouped.h"
 #include "oracle_form.h"
 #include "oracle_job.h"
 
@@ -141,8 +142,8 @@ void sweep(weft_comm *comm, movement move, size_t most, uint64_t rounds) {
             for (bool in_place : {false, true}) {
                 uint64_t seed = job::hash(most, round, (uint64_t)root) / 16 * 16 + round;
                 move(comm, {seed, most, root, WEFT_BYTE, WEFT_BYTE, 1, 1, in_place});
-                move(comm, {seed + 4, most, root, WEFT_INT, WEFT_INT64_T, 2, 1, in_place});
-                move(comm, {seed + 8, most, root, WEFT_LONG_DOUBLE_INT, WEFT_2INT, 1, 4, in_place});
+                move(comm, {seed + 4, most, root, WEFT_INT, grouped(WEFT_INT, 2), 2, 1, in_place});
+                move(comm, {seed + 8, most, root, grouped(WEFT_2INT, 4), WEFT_2INT, 1, 4, in_place});
             }
 }
 
@@ -171,7 +172,7 @@ TEST(Blocks, AllOfThemInTurn) {
             uint64_t random = job::hash(turn, 11);
             const size_t most[] = {1, 17, 200, 3000};
             all[random % 3](comm, {random, most[random / 3 % 4], (int)(random / 12 % (uint64_t)weft_size(comm)),
-                                   WEFT_SHORT, WEFT_INT, 2, 1, (random >> 40 & 1) != 0});
+                                   WEFT_SHORT, grouped(WEFT_SHORT, 2), 2, 1, (random >> 40 & 1) != 0});
         }
     });
 }

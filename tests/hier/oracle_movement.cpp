@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The collectives that move data, against what each rank must end with. Blocks are patterns that name their source and
 // destination, so every byte tells where it came from.
+#include "grouped.h"
 #include "oracle_form.h"
 #include "oracle_job.h"
 
@@ -9,15 +10,15 @@
 
 namespace {
 
-// The same bytes as other types on the receiving side: `ratio` elements of `send` are one of `recv`.
+// The same data as another type on the receiving side: `ratio` elements of `send` are one of `recv`.
 struct type_pair {
     const weft_datatype *send, *recv;
     size_t ratio;
 };
 const type_pair pairs[] = {{WEFT_BYTE, WEFT_BYTE, 1},
                            {WEFT_DOUBLE, WEFT_DOUBLE, 1},
-                           {WEFT_SHORT, WEFT_INT64_T, 4},
-                           {WEFT_FLOAT_INT, WEFT_LONG_DOUBLE_INT, 4},
+                           {WEFT_SHORT, grouped(WEFT_SHORT, 4), 4},
+                           {WEFT_FLOAT_INT, grouped(WEFT_FLOAT_INT, 4), 4},
                            {WEFT_LONG_DOUBLE_INT, WEFT_LONG_DOUBLE_INT, 1}};
 
 // Elements of the receiving type: around nothing, around the 1024 bytes that travel inside a cell, and long.

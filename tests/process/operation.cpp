@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "operation.h"
 #include "affine.h"
+#include "grouped.h"
 #include <algorithm>
 #include <cstring>
 
@@ -13,9 +14,9 @@ const struct {
     const weft_datatype *send, *recv;
     size_t send_ratio, recv_ratio;
 } moved[] = {{WEFT_BYTE, WEFT_BYTE, 1, 1},
-             {WEFT_INT, WEFT_INT64_T, 2, 1},
-             {WEFT_C_DOUBLE_COMPLEX, WEFT_BYTE, 1, 16},
-             {WEFT_LONG_DOUBLE_INT, WEFT_2INT, 1, 4}};
+             {WEFT_INT, grouped(WEFT_INT, 2), 2, 1},
+             {grouped(WEFT_BYTE, 16), WEFT_BYTE, 1, 16},
+             {grouped(WEFT_2INT, 4), WEFT_2INT, 1, 4}};
 constexpr unsigned moved_kinds = sizeof(moved) / sizeof(moved[0]);
 
 // Elements of all reductions are words: integers, pairs of int, affine maps, doubles that hold integers.
