@@ -125,11 +125,13 @@ function read_limit(    key) {
 }
 
 # One line of a part's table; split_key: operation, bytes.
-function thread_line(operation, bytes, key) {
-    printf "%-20s %8s %7s %18s %18s %20s %20s %11s %13s %13s\n", operation, bytes,
+function thread_line(operation, bytes, key,    short, times) {
+    short = operation == "barrier" || (operation == "allreduce" && bytes <= 1024)
+    times = operation == "allreduce" && bytes >= 32768 ? 3 : 2
+    printf "%-20s %8s %7s %18s %18s %20s %20s %13s %13s %13s\n", operation, bytes,
         median_cell(latency, "limits", operation), time_cell("limits", key), time_cell("weft", key),
-        time_cell("openmpi", key), time_cell("mpich", key), ratio_cell("weft", "limits", key),
-        marked_cell("openmpi", "weft", key, 2, 1e9), marked_cell("mpich", "weft", key, 2, 1e9)
+        time_cell("openmpi", key), time_cell("mpich", key), marked_cell("weft", "limits", key, 0, short ? 1.3 : 1e9),
+        marked_cell("openmpi", "weft", key, times, 1e9), marked_cell("mpich", "weft", key, times, 1e9)
 }
 
 function process_line(operation, bytes, key) {
@@ -206,8 +208,9 @@ function messages_line(operation, bytes, key,    small, large, rate, of_weft) {
 
 function head(part,    i, shape) {
     if (part == "thread") {
-        printf "2 threads of one process (weft) against 2 processes (MPI); us: median over rounds [least]; !: less than 2 times as fast\n"
-        printf "%-20s %8s %7s %18s %18s %20s %20s %11s %13s %13s\n", "operation", "bytes", "L", "floor", "weft",
+        printf "2 threads of one process (weft) against 2 processes (MPI); us: median over rounds [least]\n"
+        printf "!: less than 2 times as fast (allreduce of 32 KiB and more: 3), or more than 1.3 times the floor (barrier, allreduce up to 1 KiB)\n"
+        printf "%-20s %8s %7s %18s %18s %20s %20s %13s %13s %13s\n", "operation", "bytes", "L", "floor", "weft",
             "Open MPI", "MPICH", "weft/floor", "openmpi/weft", "mpich/weft"
     } else if (part == "process") {
         printf "2 processes, process level; !: slower than Open MPI\n"

@@ -31,7 +31,7 @@ remote() {
 
 # In namespaces of its own: a bridge, two hosts on it, and both ends of each cable shaped.
 lay_cables() {
-    local directory=$1 number shape=(root tbf rate "${rate_mbit}mbit" burst 128kb limit 1mb)
+    local directory=$1 number shape=(root tbf rate "${rate_mbit}mbit" burst 15kb limit 1mb)
     ip link set lo up && ip link add bridge0 type bridge && ip link set bridge0 up && ip addr add 10.77.0.254/24 dev bridge0
     printf '127.0.0.1 localhost\n10.77.0.1 host1\n10.77.0.2 host2\n' >"$directory/hosts"
     mount --bind "$directory/hosts" /etc/hosts

@@ -77,7 +77,7 @@ TEST_P(Counters, WhatCrossesIsWhatMust) {
     traffic::Nodes nodes{GetParam()};
     JobShape shape{GetParam()};
     // Those that move the least in all; the rules also take others, in which a process moves less.
-    shape.algorithm = "reduce=MST,reduce_scatter_block=nbBKT";
+    shape.algorithm = "reduce=MST,reduce_scatter=nbBKT,reduce_scatter_block=nbBKT";
     const size_t times = std::size(traffic::forms), ranks = size_t(shape.ranks());
     for (inter_collective kind : traffic::kinds)
         for (size_t words : {size_t(8), size_t(2048)})

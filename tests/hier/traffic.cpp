@@ -39,6 +39,11 @@ struct Counted {
     }
 };
 
+void in_bytes(Counted *blocks) {
+    for (ptrdiff_t &displ : blocks->displs)
+        displ *= 8;
+}
+
 } // namespace
 
 hier_key Nodes::key_of(inter_collective kind, size_t bytes) const {
@@ -65,6 +70,7 @@ void perform(weft_comm *comm, inter_collective kind, size_t words, int root, For
     uint64_t *recv = in.data();
     const weft_datatype *type = WEFT_UINT64_T;
     Counted all(ranks, words), own(ranks, words, rank);
+    std::vector<const weft_datatype *> types(size_t(ranks), type);
     switch (kind) {
     case INTER_BARRIER:
         code = form == Form::Blocking      ? weft_barrier(comm)
@@ -106,11 +112,23 @@ void perform(weft_comm *comm, inter_collective kind, size_t words, int root, For
         code = CALL(alltoallv, send, own.counts.data(), own.displs.data(), type, recv, all.counts.data(),
                     all.displs.data(), type);
         break;
+    case INTER_ALLTOALLW:
+        in_bytes(&own);
+        in_bytes(&all);
+        code = CALL(alltoallw, send, own.counts.data(), own.displs.data(), types.data(), recv, all.counts.data(),
+                    all.displs.data(), types.data());
+        break;
+    case INTER_REDUCE_SCATTER:
+        code = CALL(reduce_scatter, send, recv, all.counts.data(), type, WEFT_SUM);
+        break;
     case INTER_REDUCE_SCATTER_BLOCK:
         code = CALL(reduce_scatter_block, send, recv, words, type, WEFT_SUM);
         break;
     case INTER_SCAN:
         code = CALL(scan, send, recv, words, type, WEFT_SUM);
+        break;
+    case INTER_EXSCAN:
+        code = CALL(exscan, send, recv, words, type, WEFT_SUM);
         break;
     default:
         break;
@@ -128,7 +146,8 @@ void perform(weft_comm *comm, inter_collective kind, size_t words, int root, For
 size_t bytes_between(const Nodes &nodes, inter_collective kind, size_t words, int root,
                      const inter_algorithm &algorithm) {
     size_t count = nodes.count(), ranks = size_t(nodes.ranks()), block = words * 8, sum = 0;
-    bool counted = kind == INTER_GATHERV || kind == INTER_SCATTERV || kind == INTER_ALLTOALLV;
+    bool counted =
+        kind == INTER_GATHERV || kind == INTER_SCATTERV || kind == INTER_ALLTOALLV || kind == INTER_ALLTOALLW;
     if (count == 1)
         return 0;
     switch (kind) {
@@ -146,20 +165,23 @@ size_t bytes_between(const Nodes &nodes, inter_collective kind, size_t words, in
     case INTER_ALLGATHER: // each node needs all blocks but its own
         return (count - 1) * ranks * block;
     case INTER_ALLGATHERV:
+    case INTER_REDUCE_SCATTER: // by nbBKT: what each node needs of each other
         for (int rank = 0; rank < int(ranks); rank++)
             sum += words_of(words, rank) * 8 * (count - 1);
         return sum;
     case INTER_ALLTOALL:
     case INTER_ALLTOALLV:
+    case INTER_ALLTOALLW:
         for (int from = 0; from < int(ranks); from++)
             for (int to = 0; to < int(ranks); to++)
                 if (nodes.node_of(from) != nodes.node_of(to))
                     sum += counted ? words_of(words, from) * 8 : block;
         return sum;
-    case INTER_REDUCE_SCATTER_BLOCK: // by nbBKT: what each node needs of each other
+    case INTER_REDUCE_SCATTER_BLOCK: // the same
         return (count - 1) * ranks * block;
     case INTER_ALLREDUCE:
-    case INTER_SCAN: { // within nodes; between them the exclusive prefixes, which cost the same
+    case INTER_SCAN:
+    case INTER_EXSCAN: { // within nodes; between them the exclusive prefixes, which cost the same
         sim::Cost cost = sim::cost_of(kind, algorithm, count, 0, words);
         EXPECT_TRUE(cost.known) << algorithm.name;
         return cost.elements * 8;
@@ -181,6 +203,7 @@ size_t bytes_inside(const Nodes &nodes, inter_collective kind, size_t words, int
         case INTER_GATHER:
         case INTER_SCATTER:
         case INTER_SCAN:
+        case INTER_EXSCAN:
             sum += others * block;
             break;
         case INTER_ALLREDUCE:
@@ -191,6 +214,7 @@ size_t bytes_inside(const Nodes &nodes, inter_collective kind, size_t words, int
             sum += others * ranks * block;
             break;
         case INTER_ALLGATHERV:
+        case INTER_REDUCE_SCATTER:
             sum += others * all;
             break;
         case INTER_REDUCE_SCATTER_BLOCK:
@@ -208,7 +232,9 @@ size_t bytes_inside(const Nodes &nodes, inter_collective kind, size_t words, int
         int host = node == nodes.node_of(root) ? root : first;
         if (kind == INTER_GATHERV || kind == INTER_SCATTERV)
             sum += rank == host ? 0 : words_of(words, rank) * 8;
-        for (int from = 0; kind == INTER_ALLTOALLV && from < int(ranks); from++)
+        if (kind == INTER_REDUCE_SCATTER)
+            sum += rank == first ? 0 : words_of(words, rank) * 8;
+        for (int from = 0; (kind == INTER_ALLTOALLV || kind == INTER_ALLTOALLW) && from < int(ranks); from++)
             if (from != rank && (rank != first || nodes.node_of(from) == node))
                 sum += words_of(words, from) * 8;
     }

@@ -22,20 +22,11 @@ struct Nodes {
     hier_key key_of(inter_collective kind, size_t bytes) const; // of a block, or of a vector
 };
 
-inline constexpr inter_collective kinds[] = {INTER_BARRIER,
-                                             INTER_BCAST,
-                                             INTER_REDUCE,
-                                             INTER_ALLREDUCE,
-                                             INTER_GATHER,
-                                             INTER_SCATTER,
-                                             INTER_ALLGATHER,
-                                             INTER_ALLTOALL,
-                                             INTER_GATHERV,
-                                             INTER_SCATTERV,
-                                             INTER_ALLGATHERV,
-                                             INTER_ALLTOALLV,
-                                             INTER_REDUCE_SCATTER_BLOCK,
-                                             INTER_SCAN};
+inline constexpr inter_collective kinds[] = {
+    INTER_BARRIER,    INTER_BCAST,     INTER_REDUCE,    INTER_ALLREDUCE,      INTER_GATHER,
+    INTER_SCATTER,    INTER_ALLGATHER, INTER_ALLTOALL,  INTER_GATHERV,        INTER_SCATTERV,
+    INTER_ALLGATHERV, INTER_ALLTOALLV, INTER_ALLTOALLW, INTER_REDUCE_SCATTER, INTER_REDUCE_SCATTER_BLOCK,
+    INTER_SCAN,       INTER_EXSCAN};
 
 enum class Form { Blocking, Nonblocking, Persistent };
 inline constexpr Form forms[] = {Form::Blocking, Form::Nonblocking, Form::Persistent};
