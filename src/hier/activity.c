@@ -42,7 +42,8 @@ static void read_words(const hier_activity *activity, hier_doing *doing) {
 
 void hier_activity_begin(hier_activity *activity, const hier_doing *doing) {
     hier_doing begun = *doing;
-    begun.since_ns = core_now_ns();
+    if (!begun.since_ns)
+        begun.since_ns = core_now_ns();
     write_words(activity, &begun);
 }
 

@@ -3,7 +3,7 @@
  * What the threads of a process wait in, for the roll-call.
  *
  * A thread that has entered teams has an *activity*, in its agent. It writes there only when a wait becomes long, and when such a wait is
- * over; the fast path of a call knows nothing of it. The watcher (watch.h) reads it without a lock, at any time. The *roster* of a world
+ * over; the fast path of a call knows nothing of it. Who tests again and again waits too, until it has not tested for a while. The watcher (watch.h) reads it without a lock, at any time. The *roster* of a world
  * lists the activities and the teams of the process. A thread without an agent that waits on the process communicator is listed for as
  * long as a long wait lasts.
  */
@@ -29,11 +29,12 @@ typedef struct hier_doing {
     const char *of;   /* or NULL */
     const void *caller;
     uint64_t since_ns;
+    uint64_t tested_ns; /* it tests again and again, when last; 0: it is in a call that waits */
     uint64_t sequence, bytes;
     int64_t comm, rank, ranks, root, peer, tag, collective;
 } hier_doing;
 
-enum { HIER_DOING_WORDS = 13 };
+enum { HIER_DOING_WORDS = 14 };
 _Static_assert(sizeof(hier_doing) == HIER_DOING_WORDS * sizeof(uint64_t), "words without padding");
 
 /**
@@ -64,7 +65,7 @@ typedef struct hier_roster {
 /** A description with nothing in it but the communicator and the call. */
 hier_doing hier_doing_on(const struct weft_comm *comm, const char *call);
 
-/** By the activity's thread. `begin` says since when; `change` leaves that as it was, and a wait that is the same its number. */
+/** By the activity's thread. `begin` says since when, unless `doing` does; `change` leaves that as it was, and a wait that is the same its number. */
 void hier_activity_begin(hier_activity *activity, const hier_doing *doing);
 void hier_activity_change(hier_activity *activity, const hier_doing *doing);
 void hier_activity_end(hier_activity *activity);

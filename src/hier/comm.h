@@ -83,6 +83,8 @@ typedef struct hier_agent {
     bool talks;           /* it has used messages: all of its handles look after them */
     size_t parts;         /* in collectives, that it has under way beside its calls (part.h) */
     uint64_t completions; /* of parts, so far */
+    unsigned tests;       /* without success one after the other, as far as they are counted (waits.h) … */
+    uint64_t tests_since; /* … and when they became many */
     hier_activity activity;
     hier_observer *observer;
 } hier_agent;

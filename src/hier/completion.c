@@ -261,6 +261,7 @@ static int complete_all(completing *list, int *done) {
         list->wait.look = done ? take_all_or_none : take_in_order;
         list->wait.argument = list;
         all = hier_drive_until(&list->wait, done != NULL);
+        hier_tested(&list->wait, all);
     }
     if (done)
         *done = all;
@@ -273,7 +274,9 @@ static bool complete_some(completing *list, hier_look *look, bool wait) {
         return false;
     list->wait.look = look;
     list->wait.argument = list;
-    return hier_drive_until(&list->wait, !wait);
+    bool found = hier_drive_until(&list->wait, !wait);
+    hier_tested(&list->wait, found);
+    return found;
 }
 
 int weft_waitall(size_t count, weft_request *requests[], weft_status statuses[]) {
@@ -319,6 +322,8 @@ int weft_wait(weft_request **request, weft_status *status) {
     if (is_lone_part(*request)) {
         weft_request *waited = *request;
         hier_part_wait(waited, __builtin_return_address(0));
+        if (waited->comm->agent->tests)
+            hier_tests_no_more(waited->comm->agent);
         if (!waited->persistent)
             *request = WEFT_REQUEST_NULL;
         return take_part(waited, status);

@@ -9,6 +9,9 @@
 /* Waits are numbered a thread; these bits tell the threads apart. */
 #define THREAD_SHIFT 40
 
+/* Who has not tested for so long does something else, in seconds. */
+#define TESTS_S 0.5
+
 void hier_roster_init(hier_roster *roster) {
     pthread_mutex_init(&roster->lock, NULL);
 }
@@ -118,6 +121,11 @@ static bool call_activity(const hier_activity *activity, int process, core_roll 
     uint64_t number;
     if (!hier_activity_read(activity, &doing, &number) || !doing.call)
         return true; /* who writes all the time waits for nothing */
+    if (doing.tested_ns) {
+        if (seconds_since(doing.tested_ns) > TESTS_S)
+            return true;
+        number = doing.since_ns; /* however often it has tested */
+    }
     row->number = activity->id << THREAD_SHIFT | (number & (((uint64_t)1 << THREAD_SHIFT) - 1));
     fill_wait(row, &doing);
     return true;

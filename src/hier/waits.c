@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <core/clock.h>
 #include <hier/part.h>
 #include <hier/request.h>
 #include <hier/waits.h>
@@ -38,6 +39,23 @@ void hier_comm_waits_no_more(weft_comm *comm) {
     if (comm->looks >= HIER_LOOKS_OF_A_LONG_WAIT && is_watched(comm))
         hier_activity_end(&comm->agent->activity);
     comm->looks = 0;
+}
+
+void hier_tests_in_vain(const hier_wait *wait) {
+    hier_agent *agent = wait->agent;
+    hier_doing doing = wait->describe(wait->argument);
+    doing.tested_ns = core_now_ns();
+    if (agent->tests == HIER_LOOKS_OF_A_LONG_WAIT)
+        agent->tests_since = doing.tested_ns;
+    agent->tests = HIER_LOOKS_OF_A_LONG_WAIT + 1;
+    doing.since_ns = agent->tests_since;
+    hier_activity_begin(&agent->activity, &doing);
+}
+
+void hier_tests_no_more(hier_agent *agent) {
+    if (agent->tests >= HIER_LOOKS_OF_A_LONG_WAIT)
+        hier_activity_end(&agent->activity);
+    agent->tests = 0;
 }
 
 static void fill_message(hier_doing *doing, const hier_message *message) {

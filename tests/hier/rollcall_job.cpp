@@ -52,6 +52,39 @@ void skip_nonblocking(weft_comm *world, weft_comm *) {
     expect(weft_wait(&request, WEFT_STATUS_IGNORE));
 }
 
+void test(weft_request **request, int *done) {
+    expect(weft_test(request, done, WEFT_STATUS_IGNORE));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+// The others test, and never wait.
+void skip_testing(weft_comm *world, weft_comm *) {
+    weft_request *request = WEFT_REQUEST_NULL;
+    double value = 1, sum = 0;
+    if (weft_rank(world) == weft_size(world) - 1)
+        wait_outside();
+    expect(weft_iallreduce(&value, &sum, 1, WEFT_DOUBLE, WEFT_SUM, world, &request));
+    for (int done = 0; !done;)
+        test(&request, &done);
+}
+
+// The last rank tests for a while what nobody has sent, and then does something else; the others are in a barrier.
+void stop_testing(weft_comm *world, weft_comm *) {
+    weft_request *request = WEFT_REQUEST_NULL;
+    int value = 0, done = 0, last = weft_size(world) - 1;
+    if (weft_rank(world) == last) {
+        expect(weft_irecv(&value, 1, WEFT_INT, 0, 1, world, &request));
+        for (int i = 0; i < 100; i++)
+            test(&request, &done);
+        wait_outside();
+    }
+    barrier(world);
+    if (weft_rank(world) == 0)
+        expect(weft_send(&value, 1, WEFT_INT, last, 1, world));
+    expect(weft_wait(&request, WEFT_STATUS_IGNORE));
+    barrier(world);
+}
+
 // For ever: rank 1 is where nobody else is.
 void elsewhere(weft_comm *world, weft_comm *other) {
     int value = 0;
@@ -120,6 +153,8 @@ struct Mode {
 };
 const Mode modes[] = {{"skip", skip},
                       {"skip_nonblocking", skip_nonblocking},
+                      {"skip_testing", skip_testing},
+                      {"stop_testing", stop_testing},
                       {"elsewhere", elsewhere},
                       {"receive", receive},
                       {"wait_all", wait_all},

@@ -174,6 +174,33 @@ TEST(RollCallOf, NonblockingCollectives) {
         << job->err();
 }
 
+TEST(RollCallOf, ThreadsThatTest) {
+    Job job(options("2x2"), "skip_testing");
+    ASSERT_TRUE(job.reports("missing in")) << job->err();
+    linger(); // it is the same wait, however often they have tested since
+    job.go_on();
+    EXPECT_EQ(job->wait(), 0) << job->err();
+    const std::string wait = "in weft_test for weft_iallreduce #1 on communicator 1";
+    EXPECT_EQ(job.lines(),
+              (Lines{hang, "  rank 3 (process 1, thread 1): outside weft",
+                     "  rank 0 (process 0, thread 0): " + wait + ", 8 bytes",
+                     "  rank 1 (process 0, thread 1): " + wait + ", 8 bytes",
+                     "  rank 2 (process 1, thread 0): " + wait + ", 8 bytes", "  missing " + wait + ": rank 3 of 4"}))
+        << job->err();
+}
+
+TEST(RollCallOf, AThreadThatTestsNoMore) {
+    Job job(options("2x2"), "stop_testing");
+    ASSERT_TRUE(job.reports("missing in")) << job->err();
+    job.go_on();
+    EXPECT_EQ(job->wait(), 0) << job->err();
+    const std::string wait = "in weft_barrier #1 on communicator 1";
+    EXPECT_EQ(job.lines(), (Lines{hang, "  rank 3 (process 1, thread 1): outside weft",
+                                  "  rank 0 (process 0, thread 0): " + wait, "  rank 1 (process 0, thread 1): " + wait,
+                                  "  rank 2 (process 1, thread 0): " + wait, "  missing " + wait + ": rank 3 of 4"}))
+        << job->err();
+}
+
 TEST(RollCallOf, AListOfRequests) {
     Job job(options("2x2"), "wait_all");
     ASSERT_TRUE(job.reports("missing in")) << job->err();
