@@ -21,7 +21,8 @@
 typedef struct hier_slot {
     inter_execution execution;
     uint64_t started;    /* the sequence of the last collective whose network part was started */
-    int driver;          /* the thread that started it, which sleeps on the network when it must */
+    int driver;          /* the thread that started it, which sleeps on the network when it must … */
+    uint32_t note;       /* … and what it took the meeting for */
     intra_cell *release; /* published when it is done … */
     uint64_t value;      /* … with this value */
     const core_waiting *waiting;

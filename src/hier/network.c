@@ -27,10 +27,11 @@ static hier_entry entry_of_thread(const hier_call *call, int thread) {
     return calling ? hier_entry_of(comm, rank, calling) : (hier_entry){.rank = rank};
 }
 
-bool hier_mismatch(hier_call *call, int thread) {
+/* The call's error: another rank took the meeting for something else. */
+static void trip(hier_call *call, hier_entry other) {
     weft_comm *comm = call->comm;
     intra_calling calling = hier_calling_of(call->arguments);
-    hier_entry own = hier_entry_of(comm, hier_rank_of(comm), &calling), other = entry_of_thread(call, thread);
+    hier_entry own = hier_entry_of(comm, hier_rank_of(comm), &calling);
     char verdict[HIER_VERDICT_BYTES];
     own.sequence = call->meeting.sequence;
     own.persistent = call->ring;
@@ -42,7 +43,18 @@ bool hier_mismatch(hier_call *call, int thread) {
         call->error =
             core_error(WEFT_ERR_MISMATCH, "rank %d: %s: %s", hier_rank_of(comm), call->arguments->call, verdict);
     }
+}
+
+bool hier_mismatch(hier_call *call, int thread) {
+    trip(call, entry_of_thread(call, thread));
     return false;
+}
+
+/* The network part, which is over, was another call's. Who started it may not have posted yet: the release says that it is there. */
+static void trip_over_driver(hier_call *call) {
+    const weft_comm *comm = call->comm;
+    int driver = call->slot->driver, rank = hier_rank_at(comm, (int)hier_first_rank(call) + driver);
+    trip(call, hier_entry_of(comm, rank, &call->meeting.cells[driver].calling));
 }
 
 /* The network part is done: called by whoever progresses the engine. Release: pairs with hier_await_network. */
@@ -81,6 +93,7 @@ static void start_network(hier_call *call, int error) {
     hier_slot *slot = call->slot;
     slot->started = call->meeting.sequence;
     slot->driver = call->meeting.member->thread;
+    slot->note = call->meeting.note;
     slot->network_ns[0] = hier_trace_now(call->comm);
     slot->release = call->meeting.release;
     slot->value = intra_value(&call->meeting, HIER_RELEASED);
@@ -428,7 +441,9 @@ bool hier_await_network(hier_call *call) {
         return hier_not_there(call);
     if (call->meeting.waits) /* what others note would be taken for the call's that the thread is in */
         hier_observe_network(call->comm, call->slot->network_ns);
-    if (call->slot->error == WEFT_ERR_MISMATCH && !call->error && hier_ledger_is_broken(call->comm->ledger))
+    if (call->slot->note != call->meeting.note)
+        trip_over_driver(call);
+    else if (call->slot->error == WEFT_ERR_MISMATCH && !call->error && hier_ledger_is_broken(call->comm->ledger))
         call->error = hier_ledger_error(call->comm, call->arguments->call);
     else if (call->slot->error && !call->error)
         call->error = core_error(call->slot->error, "rank %d: %s failed between the processes: %s", call->comm->rank,
