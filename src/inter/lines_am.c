@@ -85,6 +85,7 @@ static int lines_am_fetch(inter_transport *base, const inter_arrival *arrival, v
     request->completion->pending++;
     stored->request = request;
     pull(lines, &lines->neighbours[arrival->peer], stored);
+    inter_lines_wake(lines, &lines->neighbours[arrival->peer]); /* it may put parts */
     return WEFT_SUCCESS;
 }
 

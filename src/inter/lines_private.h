@@ -69,6 +69,7 @@ typedef struct inter_neighbour {
     bool busy; /* in the list of those with something below that needs looking after */
     struct inter_neighbour *next_busy;
     inter_offers offers;                 /* messages to it that are offered, and not copied yet */
+    bool withdraws;                      /* it may ask what became of one that was taken back */
     inter_store early, matched;          /* messages from it without a receive, offers without a pull */
     inter_store unheard;                 /* active messages from it that came while nobody listened */
     inter_request *posted, **posted_end; /* receives from it without a message, oldest first */

@@ -52,10 +52,14 @@ static bool end_receive(inter_neighbour *from, int index) {
     if (!inter_pull_done(pull))
         return false;
     int error = atomic_load_explicit(&pull->error, memory_order_relaxed);
-    bool unwanted = from->unwanted >> index & 1;
+    bool unwanted = from->unwanted >> index & 1, withdrawn = false, told = true;
+    if (inter_pull_is_in_doubt(pulls, of->offer.name))
+        withdrawn = inter_pull_is_withdrawn(pulls, index, &told) || unwanted;
+    if (!told && !unwanted)
+        return false;
     from->incoming &= ~(1u << index);
     from->unwanted &= ~(1u << index);
-    if (!inter_pull_is_withdrawn(pulls, of->offer.name))
+    if (!withdrawn)
         inter_lines_finish(of->request, error ? error : inter_lines_length_error(of->offer.bytes, of->request->bytes));
     else if (unwanted)
         inter_lines_finish(of->request, WEFT_ERR_PROC_FAILED);
@@ -98,7 +102,8 @@ static bool read_chunks(const inter_lines *lines, inter_neighbour *from, int ind
     inter_pulls *pulls = &from->from->pulls;
     inter_incoming *of = &from->pulls[index];
     if (!of->offer.from) { /* only the sender knows where they lie */
-        if (inter_pull_is_withdrawn(pulls, of->offer.name))
+        bool told, unwanted = from->unwanted >> index & 1;
+        if (inter_pull_is_in_doubt(pulls, of->offer.name) && (inter_pull_is_withdrawn(pulls, index, &told) || unwanted))
             inter_pull_abandon(&pulls->pulls[index]);
         return false;
     }
@@ -128,7 +133,7 @@ unsigned inter_lines_receive_pulls(const inter_lines *lines, inter_neighbour *fr
     unsigned events = 0, parts = 0;
     while (from->matched.first &&
            inter_lines_begin_pull(from, &from->matched.first->offer, from->matched.first->request)) {
-        events += !from->matched.first->request; /* the sender may go on */
+        events++; /* the sender may put parts, or go on */
         free(inter_store_take(&from->matched, NULL));
     }
     while (parts < INTER_PARTS && take_part(from)) /* no more, lest who only tests is kept */
@@ -147,8 +152,10 @@ static unsigned put_parts(inter_neighbour *to, uint32_t active) {
         if (!(active >> index & 1))
             continue;
         const inter_request *request = inter_offers_find(&to->offers, pulls->pulls[index].name);
-        if (!request) /* it was taken back */
+        if (!request) {
+            inter_pull_disown(&pulls->pulls[index]);
             continue;
+        }
         const core_data data = data_of(request);
         while (inter_pull_put(pulls, index, &data, request->bytes)) {
             to->turn = index;
@@ -170,6 +177,8 @@ unsigned inter_lines_send_pulls(inter_neighbour *to) {
             continue;
         inter_request *request = inter_offers_take(&to->offers, pull->name); /* NULL when it was taken back */
         int error = atomic_load_explicit(&pull->error, memory_order_relaxed);
+        if (!request)
+            inter_pull_disown(pull);
         under_way &= ~(1u << i);
         to->turn += to->turn == i; /* before the next one in this place */
         /* Release: pairs with the receiver's look in inter_pull_begin, which may use it for another. */
@@ -207,6 +216,7 @@ static bool withdraw(inter_neighbour *of, const inter_request *request) {
     if (is_pulled(of, request->tag))
         return false;
     inter_pull_withdraw(&of->to->pulls, request->tag);
+    of->withdraws = true;
     return !is_pulled(of, request->tag) && inter_offers_take(&of->offers, request->tag);
 }
 

@@ -18,7 +18,7 @@ static bool is_for_lines(const inter_lines *lines, const inter_neighbour *neighb
 }
 
 static bool needs_care(const inter_neighbour *of) {
-    return of->posted || of->waiting.first || of->offers.count || of->incoming || of->matched.first;
+    return of->posted || of->waiting.first || of->offers.count || of->withdraws || of->incoming || of->matched.first;
 }
 
 int inter_lines_hold(inter_lines *lines, inter_neighbour *to, const inter_stored *message) {
@@ -245,7 +245,7 @@ static unsigned look_after(inter_lines *lines, inter_neighbour *of) {
         events += inter_lines_receive_pulls(lines, of);
     if (of->waiting.first)
         events += send_waiting(of);
-    if (of->offers.count)
+    if (of->offers.count || of->withdraws)
         events += inter_lines_send_pulls(of);
     if (events)
         inter_lines_wake(lines, of);

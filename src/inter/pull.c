@@ -27,6 +27,7 @@ int inter_pull_begin(inter_pulls *pulls, unsigned mine, const inter_offer *offer
     atomic_store_explicit(&pull->done, 0, memory_order_relaxed);
     atomic_store_explicit(&pull->claimed, 0, memory_order_relaxed);
     atomic_store_explicit(&pull->error, WEFT_SUCCESS, memory_order_relaxed);
+    atomic_store_explicit(&pull->gone, 0, memory_order_relaxed);
     /* Pairs with the sender's looks at `active`, publishes the pull; in one order with inter_pull_withdraw. */
     atomic_fetch_or_explicit(&pulls->active, 1u << free, memory_order_seq_cst);
     return free;
@@ -129,7 +130,9 @@ static int read_run(uint64_t from, const core_data *to, size_t begin, size_t end
 }
 
 void inter_pull_abandon(inter_pull *pull) {
-    have_done(pull, pull->chunks);
+    uint64_t first, chunks = claim(pull, pull->chunks, &first);
+    if (chunks)
+        have_done(pull, chunks);
 }
 
 bool inter_pull_read_chunks(inter_pull *pull, uint64_t from, size_t most_bytes, const core_data *to, size_t bytes,
@@ -156,10 +159,23 @@ void inter_pull_withdraw(inter_pulls *pulls, uint64_t name) {
     atomic_store_explicit(&pulls->withdrawn, count + 1, memory_order_seq_cst);
 }
 
-bool inter_pull_is_withdrawn(const inter_pulls *pulls, uint64_t name) {
+void inter_pull_disown(inter_pull *pull) {
+    /* Release: pairs with the look in inter_pull_is_withdrawn; nothing was put, nor will be. */
+    atomic_store_explicit(&pull->gone, 1, memory_order_release);
+}
+
+bool inter_pull_is_in_doubt(const inter_pulls *pulls, uint64_t name) {
     uint32_t count = atomic_load_explicit(&pulls->withdrawn, memory_order_seq_cst);
     for (uint32_t i = 0; i < count && i < INTER_WITHDRAWN; i++)
         if (atomic_load_explicit(&pulls->withdrawn_names[i], memory_order_acquire) == name)
             return true;
     return count && name < atomic_load_explicit(&pulls->withdrawn_below, memory_order_relaxed);
+}
+
+bool inter_pull_is_withdrawn(const inter_pulls *pulls, int index, bool *told) {
+    /* Acquire: pairs with the sender's clearing of the bit, before which it says that the offer is gone. */
+    bool over = !(atomic_load_explicit(&pulls->active, memory_order_acquire) >> index & 1);
+    bool gone = atomic_load_explicit(&pulls->pulls[index].gone, memory_order_acquire);
+    *told = over || gone;
+    return gone;
 }

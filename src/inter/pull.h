@@ -14,7 +14,8 @@
  *
  * An offer can be taken back as long as no pull of it is seen: first its name is left for the receiver, then `active` is looked at
  * again. The receiver looks for the name when its pull is done. Both are sequentially consistent on either side, so one of them sees
- * the other: nobody uses what was copied from memory that its owner has back.
+ * the other: nobody uses what was copied from memory that its owner has back. Both may see each other, and of names that were left long
+ * ago only the highest is known: when it may have been taken back, the sender says whether it was.
  */
 #ifndef INTER_PULL_H
 #define INTER_PULL_H
@@ -47,6 +48,7 @@ typedef struct inter_pull {
     /* Both write: */
     alignas(64) _Atomic uint64_t claimed; /* chunks that somebody has taken on; may go beyond `chunks` */
     _Atomic int32_t error;                /* of a copy that failed; WEFT_SUCCESS */
+    _Atomic uint32_t gone;                /* by the sender: the offer was taken back */
 } inter_pull;
 
 /** What is in a part. */
@@ -60,7 +62,7 @@ typedef struct inter_pulls {
     _Atomic uint32_t withdrawn; /* so many offers were taken back */
     inter_pull pulls[INTER_PULLS];
     _Atomic uint64_t withdrawn_names[INTER_WITHDRAWN]; /* of the last of them … */
-    _Atomic uint64_t withdrawn_below;                  /* … and no name below this one is good any more */
+    _Atomic uint64_t withdrawn_below;                  /* … and those before them, all below this one */
     alignas(64) _Atomic uint64_t taken;                /* parts, in turn, that the receiver is done with */
     alignas(64) _Atomic uint64_t put;                  /* parts that the sender has filled, and with what */
     inter_part contents[INTER_PARTS];
@@ -92,7 +94,7 @@ void inter_pull_skip(inter_pulls *pulls);
 bool inter_pull_read_chunks(inter_pull *pull, uint64_t from, size_t most_bytes, const core_data *to, size_t bytes,
                             int process, void *scratch);
 
-/** The receiver: nothing will come, since the offer was taken back. */
+/** The receiver: nothing more is to be put. Done when what is being put has been taken. */
 void inter_pull_abandon(inter_pull *pull);
 
 /** All chunks are copied. Acquire: pairs with have_done. */
@@ -103,8 +105,14 @@ static inline bool inter_pull_done(const inter_pull *pull) {
 /** The sender takes an offer back, unless a pull of it can be seen afterwards. */
 void inter_pull_withdraw(inter_pulls *pulls, uint64_t name);
 
-/** Was the offer of that name taken back? For the receiver, when its pull is done. */
-bool inter_pull_is_withdrawn(const inter_pulls *pulls, uint64_t name);
+/** The sender has found that the offer of a pull was taken back. Before it clears the bit. */
+void inter_pull_disown(inter_pull *pull);
+
+/** May the offer of that name have been taken back? For the receiver, when its pull is done. */
+bool inter_pull_is_in_doubt(const inter_pulls *pulls, uint64_t name);
+
+/** Then: was it? Asked again until the sender has `told` it. */
+bool inter_pull_is_withdrawn(const inter_pulls *pulls, int index, bool *told);
 
 /** Reads `bytes` bytes at `from` in the memory of a process. Returns a weft error code. */
 int inter_pull_read(int process, uint64_t from, void *to, size_t bytes);

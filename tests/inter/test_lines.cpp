@@ -573,6 +573,27 @@ TEST_F(Lines, ManyOffersCanBeTakenBack) {
     }
 }
 
+// What waits meanwhile, and was offered before, is not taken for one of them.
+TEST_F(Lines, AnOfferOutlivesManyThatAreTakenBack) {
+    const std::string good = some_text(30000, 4), text = some_text(20000, 3);
+    Pending sent;
+    Receive never(transport[1], 0, tag_of_test + 1000, 1); // so that the offers are looked at
+    ASSERT_EQ(send(0, 1, tag_of_test, good, &sent.request), WEFT_SUCCESS);
+    for (size_t i = 1; i <= 300; i++) {
+        Pending offered;
+        ASSERT_EQ(send(0, 1, tag_of_test + i, text, &offered.request), WEFT_SUCCESS);
+        progress_all();
+        transport[0]->cancel(transport[0], &offered.request);
+        ASSERT_EQ(offered.completion.pending, 0u);
+    }
+    transport[1]->cancel(transport[1], &never.request);
+    Receive got(transport[1], 0, tag_of_test, good.size());
+    for (int i = 0; i < 100000 && (got.completion.pending || sent.completion.pending); i++)
+        progress_all();
+    EXPECT_EQ(got.completion.pending + sent.completion.pending, 0u);
+    EXPECT_TRUE(got.text == good);
+}
+
 TEST_F(Lines, OtherHostsAreReachedThroughTheInnerTransport) {
     const std::string out = "thank", back = "yours"; /* a rendezvous reads them later */
     Pending sent[2];
