@@ -370,6 +370,13 @@ enum core_idle hier_idle(void *argument, bool tired) {
     return moved ? CORE_IDLE_MOVED : CORE_IDLE_NOTHING;
 }
 
+/* What the leader waits for mostly needs that it drives: no look at a flag alone. */
+static void wait_by_driving(hier_call *call) {
+    call->meeting.idle = drive;
+    if (call->comm->thread == 0)
+        call->meeting.hot = 0;
+}
+
 void hier_network(hier_call *call, int need_thread, unsigned need_phase, hier_start_function *start) {
     call->pieces.number = 1;
     call->pieces.at = 0;
@@ -380,14 +387,18 @@ void hier_network(hier_call *call, int need_thread, unsigned need_phase, hier_st
     call->need_thread = need_thread;
     call->need_phase = need_phase;
     call->begun = false;
-    call->meeting.idle = call->meeting.waits ? drive : start_if_ready;
+    call->meeting.idle = start_if_ready;
     call->meeting.idle_argument = call;
+    if (call->meeting.waits)
+        wait_by_driving(call);
 }
 
 void hier_let_wait(hier_call *call) {
     intra_let_wait(&call->meeting, true);
-    call->meeting.idle = call->start ? drive : hier_idle;
+    call->meeting.idle = hier_idle;
     call->meeting.idle_argument = call;
+    if (call->start)
+        wait_by_driving(call);
 }
 
 int hier_start(hier_call *call, const inter_view *view, const inter_binding *binding) {
