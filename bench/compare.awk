@@ -212,8 +212,8 @@ function head(part,    i, shape) {
         printf "!: less than 2 times as fast (allreduce of 32 KiB and more: 3), or more than 1.3 times the floor (barrier, allreduce up to 1 KiB)\n"
         printf "%-20s %8s %7s %18s %18s %20s %20s %13s %13s %13s\n", "operation", "bytes", "L", "floor", "weft",
             "Open MPI", "MPICH", "weft/floor", "openmpi/weft", "mpich/weft"
-    } else if (part == "process") {
-        printf "2 processes, process level; !: slower than Open MPI\n"
+    } else if (part == "process" || part == "teams") {
+        printf "2 processes, %s; !: slower than Open MPI\n", part == "process" ? "process level" : "a team of one thread in each"
         printf "%-20s %8s %20s %20s %20s %14s %12s\n", "operation", "bytes", "weft", "Open MPI", "MPICH", "openmpi/weft",
             "mpich/weft"
     } else if (part == "yield" || part ~ /^hybrid/) {
@@ -263,7 +263,7 @@ function table(part,    i, split_key) {
             continue
         if (part == "thread")
             thread_line(split_key[2], split_key[3], keys[i])
-        else if (part == "process")
+        else if (part == "process" || part == "teams")
             process_line(split_key[2], split_key[3], keys[i])
         else if (part == "yield" || part ~ /^hybrid/)
             yield_line(split_key[2], split_key[3], keys[i])
@@ -301,6 +301,7 @@ END {
     table("thread")
     limits_table()
     table("process")
+    table("teams")
     table("yield")
     table("hybrid 2x2")
     table("hybrid 4x4")

@@ -6,6 +6,7 @@
 #
 #     thread       2 threads of a process against 2 processes of the MPIs, and against hand-written loops
 #     process      2 processes each, every collective
+#     teams        the same with thread communicators: 2 processes of one thread each, with a core of its own
 #     yield        P processes each (default: 2 for each core, at least 4) on all cores, all of which yield while they wait
 #     hybrid       2 processes of 2 threads, and 4 of 4, against 4 and 16 processes of Open MPI that yield
 #     nonblocking  weft, 2 processes and 2 threads: blocking, nonblocking and persistent calls of every collective, in turn in one run
@@ -22,7 +23,7 @@
 set -euo pipefail
 
 usage() {
-    echo "usage: bench/run.sh BUILD_FOLDER [--part thread|process|yield|hybrid|nonblocking|overlap|options|messages]... [--quick]" >&2
+    echo "usage: bench/run.sh BUILD_FOLDER [--part thread|process|teams|yield|hybrid|nonblocking|overlap|options|messages]... [--quick]" >&2
     echo "                    [--rounds R] [--processes P]" >&2
     exit 2
 }
@@ -54,7 +55,7 @@ for number in "$rounds" "$processes"; do
     case $number in '' | *[!0-9]* | 0) usage ;; esac
 done
 for part in $parts; do
-    case $part in thread | process | yield | hybrid | nonblocking | overlap | options | messages) ;; *) usage ;; esac
+    case $part in thread | process | teams | yield | hybrid | nonblocking | overlap | options | messages) ;; *) usage ;; esac
 done
 [ -n "$build" ] || usage
 if [ ! -x "$build/bin/weft-bench" ] || [ ! -x "$build/bin/weftrun" ]; then
@@ -151,6 +152,11 @@ part_process() {
     peers 400 --bytes 8,32K,1M
 }
 
+part_teams() {
+    measure weft 400 "$bin/weftrun" -n 2 -t 1 "$bin/weft-bench" "$operation" --level thread --bytes 8,32K,1M
+    peers 400 --bytes 8,32K,1M
+}
+
 part_yield() {
     weft "$processes" 100 --bytes 8,32K,1M
     yielding "$processes" 100 --bytes 8,32K,1M
@@ -229,7 +235,7 @@ operations_of() {
 
 : >"$rows"
 for ((round = 1; round <= rounds; round++)); do
-    for part in ${parts:-thread process yield hybrid nonblocking overlap options messages}; do
+    for part in ${parts:-thread process teams yield hybrid nonblocking overlap options messages}; do
         for operation in $(operations_of "$part"); do
             if [ -t 2 ]; then printf '\rround %d of %d: %-12s %-22s' "$round" "$rounds" "$part" "$operation" >&2; fi
             "part_$part"

@@ -19,6 +19,17 @@ static inline int hier_looks_in_funnel(const core_waiting *waiting) {
     return waiting->hot ? 16 : 1;
 }
 
+#define HIER_ALL_EVERY 64
+
+/**
+ * After looks at the engine alone, for what may be over soon: all else that a wait moves on has its turn now and then, and others are
+ * told of a process that is out of reach. With the funnel.
+ */
+static inline void hier_looked_soon(hier_world *world, bool failed) {
+    if (world->soon++ % HIER_ALL_EVERY == 0 || failed)
+        hier_progress(world);
+}
+
 /** Makes a handle one of the calling thread's, or takes it from them. WEFT_ERR_NOMEM. */
 int hier_agent_join(weft_comm *comm);
 void hier_agent_part(weft_comm *comm);

@@ -422,6 +422,36 @@ static void await_needed(hier_call *call) {
         hier_await(call, call->need_thread, call->need_phase);
 }
 
+/* Are the threads there that the network part needs? Looks at their flags alone, while a thread that runs takes to come. */
+static bool needed_come_soon(hier_call *call) {
+    const unsigned looks = call->meeting.team->waiting.hot;
+    const uint64_t value = intra_value(&call->meeting, call->need_phase);
+    if (call->need_thread == HIER_NEED_ALL) {
+        for (int thread = 0; thread < hier_threads(call); thread++)
+            if (!core_flag_wait_hot(&call->meeting.cells[thread].flag, value, looks))
+                return false;
+    } else if (call->need_thread != HIER_NEED_NONE) {
+        return core_flag_wait_hot(&call->meeting.cells[call->need_thread].flag, value, looks);
+    }
+    return true;
+}
+
+/* The leader's first looks where threads have cores: at the network part alone, in one hold of the funnel; mostly it ends there. */
+static void drive_soon(hier_call *call) {
+    hier_world *world = call->comm->world;
+    const core_flag *flag = &call->meeting.release->flag;
+    const uint64_t value = intra_value(&call->meeting, HIER_RELEASED);
+    if (hier_is_busy(call->comm) || !hier_may_drive(world) || !needed_come_soon(call) || !hier_funnel_try(world))
+        return;
+    if (call->slot->started < call->meeting.sequence)
+        check_and_start(call);
+    for (int rounds = hier_looks_in_funnel(&call->meeting.team->waiting); rounds && !core_flag_reached(flag, value);
+         rounds--)
+        inter_engine_progress(&world->engine);
+    hier_looked_soon(world, core_flag_reached(flag, value) && call->slot->error);
+    hier_funnel_leave(world);
+}
+
 /* As thread 0 of those that the leader is not among. Nothing is given up: what is entrusted is released. */
 static bool await_leader(hier_call *call) {
     if (call->error)
@@ -446,6 +476,8 @@ bool hier_await_network(hier_call *call) {
     }
     if (alone && !await_leader(call))
         return false;
+    if (call->meeting.waits && call->comm->thread == 0 && call->meeting.team->waiting.hot)
+        drive_soon(call);
     /* Acquire: pairs with release(). */
     if (!intra_await_flag(&call->meeting, &call->meeting.release->flag, intra_value(&call->meeting, HIER_RELEASED),
                           INTRA_ALL))

@@ -8,8 +8,6 @@
 #include <hier/staging.h>
 #include <stdlib.h>
 
-#define ALL_EVERY 64
-
 static core_pool requests = CORE_POOL_INITIALIZER;
 
 static hier_operation *operation_of(weft_request *request) {
@@ -282,9 +280,7 @@ bool hier_request_ends_soon(weft_request *request) {
     hier_world *world = request->comm->world;
     for (int rounds = hier_looks_in_funnel(&world->waiting); rounds > 0 && !operation->complete; rounds--)
         inter_engine_progress(&world->engine);
-    /* All else that a wait moves on has its turn now and then, and others are told of a process that is out of reach. */
-    if (world->soon++ % ALL_EVERY == 0 || (operation->complete && operation->error))
-        hier_progress(world);
+    hier_looked_soon(world, operation->complete && operation->error);
     return operation->complete;
 }
 

@@ -52,7 +52,7 @@ typedef struct hier_world {
     pthread_t init_thread;
     size_t requests;         /* of collectives, that users have handles on; under the funnel, as is the next */
     uint64_t completions;    /* of these, so far */
-    unsigned soon;           /* how often one was waited for in a short way (hier_request_ends_soon) */
+    unsigned soon;           /* how often something was waited for in a short way (hier_looked_soon) */
     size_t *node_offsets;    /* 0, 1, 2, … size */
     core_crowd crowd;        /* with one thread a process */
     core_places places;      /* of threads in teams */
