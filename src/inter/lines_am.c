@@ -64,7 +64,7 @@ static bool is_inner(const inter_lines *lines, const inter_arrival *arrival) {
 
 /* An offer is to be pulled, now or later. */
 static void pull(inter_lines *lines, inter_neighbour *from, inter_stored *stored) {
-    if (!from->matched.first && inter_lines_begin_pull(from, &stored->offer, stored->request))
+    if (!from->matched.first && inter_lines_begin_pull(lines, from, &stored->offer, stored->request))
         free(stored);
     else
         inter_store_append(&from->matched, stored);

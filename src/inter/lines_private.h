@@ -10,6 +10,7 @@
 #include <core/wait.h>
 #include <inter/lane.h>
 #include <inter/offers.h>
+#include <inter/ways.h>
 #include <string.h>
 #include <weft/error.h>
 
@@ -40,8 +41,13 @@ typedef struct inter_store {
 typedef struct inter_incoming {
     inter_request *request;
     inter_offer offer;
-    size_t bytes; /* of the offer, as many as there is room for */
+    size_t bytes;       /* of the offer, as many as there is room for */
+    inter_ways *learns; /* NULL: nothing is learned of it … */
+    enum inter_way by;  /* … as it is taken by this way … */
+    uint64_t since_ns;  /* … from then on */
 } inter_incoming;
+
+#define INTER_PULL_KINDS 6
 
 /** What this process has to do with another one of its host. */
 typedef struct inter_neighbour {
@@ -78,6 +84,7 @@ typedef struct inter_neighbour {
     inter_incoming pulls[INTER_PULLS];   /* … and what they are of */
     uint64_t dry_since_ns;               /* no part has come since; 0: one had, at the last look … */
     size_t reach;                        /* … and so many bytes are read then at once, the next time */
+    inter_ways ways[INTER_PULL_KINDS];   /* of pulls by how long they are, and whether something goes to it meanwhile */
     int turn;                            /* the pull to it that was packed last */
 } inter_neighbour;
 
@@ -176,10 +183,11 @@ static inline int inter_lines_length_error(uint64_t came, uint64_t expected) {
 }
 
 /** Sets a pull up for an offer that has its receive; false when all are in use. Without a request: of nothing. */
-bool inter_lines_begin_pull(inter_neighbour *from, const inter_offer *offer, inter_request *request);
+bool inter_lines_begin_pull(const inter_lines *lines, inter_neighbour *from, const inter_offer *offer,
+                            inter_request *request);
 
 /** A receive has met its offer: a pull, now or later. WEFT_ERR_NOMEM. */
-int inter_lines_match(inter_neighbour *from, const inter_offer *of, inter_request *request);
+int inter_lines_match(const inter_lines *lines, inter_neighbour *from, const inter_offer *of, inter_request *request);
 
 /** Pulls that may begin now, and a part of one that is under way. The number of events. */
 unsigned inter_lines_receive_pulls(const inter_lines *lines, inter_neighbour *from);

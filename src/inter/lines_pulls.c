@@ -9,10 +9,28 @@
 /* What one system call copies: a call costs as much as some 16 KiB, but the sender may come back, and who only tests wants to. */
 #define LEAST_REACH INTER_PART_BYTES
 #define MOST_REACH  ((size_t)1 << 20)
+#define READS_REACH ((size_t)256 << 10)
 
-bool inter_lines_begin_pull(inter_neighbour *from, const inter_offer *of, inter_request *request) {
+/* Those of which each kind learns its own ways. */
+#define SHORT_BYTES  ((size_t)64 << 10)
+#define MEDIUM_BYTES ((size_t)512 << 10)
+
+/* The ways of those like this one. NULL: there is but one, or no core to compare them on. */
+static inter_ways *ways_of(const inter_lines *lines, inter_neighbour *from, const inter_offer *of,
+                           const inter_request *request, size_t bytes) {
+    if (!request || !of->from || !bytes || (request->data && !request->data->type->contiguous) ||
+        inter_lines_is_crowded(lines))
+        return NULL;
+    int length = bytes < SHORT_BYTES ? 0 : bytes < MEDIUM_BYTES ? 1 : 2;
+    return &from->ways[2 * length + (from->offers.count > 0)];
+}
+
+bool inter_lines_begin_pull(const inter_lines *lines, inter_neighbour *from, const inter_offer *of,
+                            inter_request *request) {
     size_t bytes = !request ? 0 : of->bytes < request->bytes ? of->bytes : request->bytes;
-    int index = inter_pull_begin(&from->from->pulls, from->incoming, of, bytes);
+    inter_ways *ways = ways_of(lines, from, of, request, bytes);
+    enum inter_way by = ways ? inter_ways_choose(ways) : INTER_BY_PARTS;
+    int index = inter_pull_begin(&from->from->pulls, from->incoming, of, bytes, by == INTER_BY_READS);
     if (index < 0)
         return false;
     if (request) {
@@ -21,14 +39,14 @@ bool inter_lines_begin_pull(inter_neighbour *from, const inter_offer *of, inter_
             from->reach = LEAST_REACH;
         }
         request->native = request;
-        from->pulls[index] = (inter_incoming){request, *of, bytes};
+        from->pulls[index] = (inter_incoming){request, *of, bytes, ways, by, ways ? core_now_ns() : 0};
         from->incoming |= 1u << index;
     }
     return true;
 }
 
-int inter_lines_match(inter_neighbour *from, const inter_offer *of, inter_request *request) {
-    if (!from->matched.first && inter_lines_begin_pull(from, of, request))
+int inter_lines_match(const inter_lines *lines, inter_neighbour *from, const inter_offer *of, inter_request *request) {
+    if (!from->matched.first && inter_lines_begin_pull(lines, from, of, request))
         return WEFT_SUCCESS;
     inter_stored *item = malloc(sizeof(*item));
     if (!item)
@@ -52,6 +70,9 @@ static bool end_receive(inter_neighbour *from, int index) {
     if (!inter_pull_done(pull))
         return false;
     int error = atomic_load_explicit(&pull->error, memory_order_relaxed);
+    if (of->learns && from->incoming == 1u << index) /* else others took a part of the time */
+        inter_ways_learn(of->learns, of->by, core_now_ns() - of->since_ns, of->bytes);
+    of->learns = NULL;
     bool unwanted = from->unwanted >> index & 1, withdrawn = false, told = true;
     if (inter_pull_is_in_doubt(pulls, of->offer.name))
         withdrawn = inter_pull_is_withdrawn(pulls, index, &told) || unwanted;
@@ -108,10 +129,11 @@ static bool read_chunks(const inter_lines *lines, inter_neighbour *from, int ind
         return false;
     }
     const core_data data = data_of(of->request);
-    if (!inter_pull_read_chunks(&pulls->pulls[index], of->offer.from, from->reach, &data, of->bytes, from->process,
-                                lines->scratch))
+    bool reads = of->by == INTER_BY_READS;
+    if (!inter_pull_read_chunks(&pulls->pulls[index], of->offer.from, reads ? READS_REACH : from->reach, &data,
+                                of->bytes, from->process, lines->scratch))
         return false;
-    if (from->reach < MOST_REACH)
+    if (!reads && from->reach < MOST_REACH)
         from->reach *= 2;
     return true;
 }
@@ -122,7 +144,7 @@ static unsigned receive_directly(const inter_lines *lines, inter_neighbour *from
     for (int i = 0; from->incoming >> i; i++) {
         if (!(from->incoming >> i & 1))
             continue;
-        bool some = dry && read_chunks(lines, from, i);
+        bool some = (dry || from->pulls[i].by == INTER_BY_READS) && read_chunks(lines, from, i);
         if (end_receive(from, i) || some)
             return 1;
     }
@@ -132,7 +154,7 @@ static unsigned receive_directly(const inter_lines *lines, inter_neighbour *from
 unsigned inter_lines_receive_pulls(const inter_lines *lines, inter_neighbour *from) {
     unsigned events = 0, parts = 0;
     while (from->matched.first &&
-           inter_lines_begin_pull(from, &from->matched.first->offer, from->matched.first->request)) {
+           inter_lines_begin_pull(lines, from, &from->matched.first->offer, from->matched.first->request)) {
         events++; /* the sender may put parts, or go on */
         free(inter_store_take(&from->matched, NULL));
     }

@@ -53,7 +53,7 @@ static int deliver(const inter_request *request, const void *payload, uint64_t b
 }
 
 /* Is the message there already? Then the receive is served from the store; *code is its error. */
-static bool serve_early(inter_neighbour *from, inter_request *request, int *code) {
+static bool serve_early(const inter_lines *lines, inter_neighbour *from, inter_request *request, int *code) {
     inter_stored *item = from->early.first, *previous = NULL;
     while (item && item->tag != request->tag) {
         previous = item;
@@ -63,7 +63,7 @@ static bool serve_early(inter_neighbour *from, inter_request *request, int *code
         return false;
     if (!item->buffer) {
         request->completion->pending++;
-        *code = inter_lines_match(from, &item->offer, request);
+        *code = inter_lines_match(lines, from, &item->offer, request);
         if (*code)
             request->completion->pending--;
     } else {
@@ -96,7 +96,7 @@ static int lines_recv(inter_transport *base, int peer, uint64_t tag, void *buffe
     request->bytes = bytes;
     request->buffer = buffer;
     request->tag = tag;
-    if (from->early.first && serve_early(from, request, &code)) {
+    if (from->early.first && serve_early(lines, from, request, &code)) {
         inter_lines_make_busy(lines, from);
         return code ? no_memory(base->rank) : WEFT_SUCCESS;
     }
@@ -144,14 +144,14 @@ static inter_request *take_posted(inter_neighbour *from, uint64_t tag) {
 }
 
 /* To its receive, or aside; false when it must stay in its line until there is memory. */
-static bool take_tagged(inter_neighbour *from, const inter_stored *message) {
+static bool take_tagged(const inter_lines *lines, inter_neighbour *from, const inter_stored *message) {
     inter_request *request = take_posted(from, message->tag);
     if (!request)
         return keep_early(from, message);
     if (message->buffer) {
         inter_lines_finish(request, deliver(request, message->buffer, message->bytes));
     } else {
-        int code = inter_lines_match(from, &message->offer, request);
+        int code = inter_lines_match(lines, from, &message->offer, request);
         if (code)
             inter_lines_finish(request, code);
     }
@@ -160,7 +160,8 @@ static bool take_tagged(inter_neighbour *from, const inter_stored *message) {
 
 /* To the listener, to its receive, or aside; false when it must stay in its line until there is memory. */
 static bool take_slowly(inter_lines *lines, inter_neighbour *from, const inter_stored *message) {
-    return message->kind & INTER_LINE_AM ? inter_lines_am_take(lines, from, message) : take_tagged(from, message);
+    return message->kind & INTER_LINE_AM ? inter_lines_am_take(lines, from, message)
+                                         : take_tagged(lines, from, message);
 }
 
 /*

@@ -12,7 +12,7 @@ static size_t chunk_of(size_t bytes) {
     return share < LEAST_PART_BYTES ? LEAST_PART_BYTES : share < INTER_PART_BYTES ? share : INTER_PART_BYTES;
 }
 
-int inter_pull_begin(inter_pulls *pulls, unsigned mine, const inter_offer *offer, size_t bytes) {
+int inter_pull_begin(inter_pulls *pulls, unsigned mine, const inter_offer *offer, size_t bytes, bool reads) {
     /* Acquire: pairs with the sender's clearing of the bit; it is done with the pull. */
     uint32_t used = atomic_load_explicit(&pulls->active, memory_order_acquire) | mine;
     int free = 0;
@@ -24,6 +24,7 @@ int inter_pull_begin(inter_pulls *pulls, unsigned mine, const inter_offer *offer
     pull->chunk_bytes = chunk_of(bytes);
     pull->chunks = (bytes + pull->chunk_bytes - 1) / pull->chunk_bytes;
     pull->name = offer->name;
+    pull->reads = reads;
     atomic_store_explicit(&pull->done, 0, memory_order_relaxed);
     atomic_store_explicit(&pull->claimed, 0, memory_order_relaxed);
     atomic_store_explicit(&pull->error, WEFT_SUCCESS, memory_order_relaxed);
@@ -52,7 +53,8 @@ bool inter_pull_put(inter_pulls *pulls, int index, const core_data *from, size_t
     const size_t chunk_bytes = pull->chunk_bytes;
     uint64_t chunk;
     /* Acquire: pairs with inter_pull_skip; the part that is written again has been read. */
-    if (put - atomic_load_explicit(&pulls->taken, memory_order_acquire) >= INTER_PARTS || !claim(pull, 1, &chunk))
+    if (pull->reads || put - atomic_load_explicit(&pulls->taken, memory_order_acquire) >= INTER_PARTS ||
+        !claim(pull, 1, &chunk))
         return false;
     size_t begin = chunk * chunk_bytes;
     if (chunk_bytes > INTER_PART_BYTES || begin >= bytes) /* what the other side wrote is not trusted for a length */

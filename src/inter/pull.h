@@ -5,8 +5,8 @@
  * The sender offers its data. When the receiver has a buffer for them it sets up a pull, cut in chunks, and then each side does what
  * it can. The sender, whenever it is in weft, packs the next chunk into a *part* of shared memory, as long as one is free; the receiver
  * unpacks what is in the parts. Both copy at once, what they copy stays in the cache, and data may lie in any layout on either side.
- * When no part comes, since the sender computes or has no core, the receiver copies chunks itself, straight from the
- * sender's memory (process_vm_readv, which takes about twice the time), unless the sender's data do not lie in one run.
+ * When no part comes, since the sender computes or has no core, or where that is quicker (ways.h), the receiver copies chunks itself,
+ * straight from the sender's memory (process_vm_readv), unless the sender's data do not lie in one run.
  *
  *     receiver: fields, then its bit in `active` ──▶ both: claim a chunk
  *     sender: packs it into a part, put + 1 ──▶ receiver: unpacks it, taken + 1 ──▶ sender: the part is free again
@@ -44,6 +44,7 @@ typedef struct inter_pull {
     /* The receiver writes these before it sets the bit in `active`: */
     alignas(128) uint64_t chunk_bytes, chunks;
     uint64_t name;         /* of the offer */
+    uint64_t reads;        /* not 0: the receiver copies all chunks itself */
     _Atomic uint64_t done; /* chunks that the receiver has */
     /* Both write: */
     alignas(64) _Atomic uint64_t claimed; /* chunks that somebody has taken on; may go beyond `chunks` */
@@ -70,10 +71,10 @@ typedef struct inter_pulls {
 } inter_pulls;
 
 /**
- * The receiver sets up a pull of the first `bytes` bytes of an offer. `mine`: those that the receiver is not done with, a bit each. Returns
- * which pull it is, −1 when all are in use.
+ * The receiver sets up a pull of the first `bytes` bytes of an offer; `reads`: of which the sender puts nothing. `mine`: those that the
+ * receiver is not done with, a bit each. Returns which pull it is, −1 when all are in use.
  */
-int inter_pull_begin(inter_pulls *pulls, unsigned mine, const inter_offer *offer, size_t bytes);
+int inter_pull_begin(inter_pulls *pulls, unsigned mine, const inter_offer *offer, size_t bytes, bool reads);
 
 /** The sender: packs the next of `bytes` bytes of data for a pull. False: there is no free part, or nothing to be put. */
 bool inter_pull_put(inter_pulls *pulls, int index, const core_data *from, size_t bytes);
