@@ -9,6 +9,7 @@
 #include <core/pool.h>
 #include <hier/activity.h>
 #include <hier/leaves.h>
+#include <hier/process.h>
 #include <hier/world.h>
 #include <intra/mailbox.h>
 #include <intra/meeting.h>
@@ -34,7 +35,14 @@ typedef struct hier_slot {
     int threads;             /* … so many */
     uint64_t network_ns[2];  /* when the network part began and ended, as `error`; 0: not traced */
     int error;               /* of the network part; written before the release, read after it */
+    hier_plan plan;          /* of collectives that are nothing but the network part: thread_alone.c */
 } hier_slot;
+
+/** Frees what a slot has, under the funnel or where nobody drives it any more. */
+static inline void hier_slot_free(hier_slot *slot) {
+    inter_execution_free(&slot->execution);
+    hier_plan_clear(&slot->plan);
+}
 
 /* With two of them a start mostly need not look whether all have completed the one before. */
 #define HIER_RING_SLOTS 2
@@ -172,6 +180,11 @@ static inline weft_comm *hier_comm_inner(const weft_comm *comm) {
     comm->inner->talks = comm->talks;
     comm->inner->minds = comm->minds;
     return comm->inner;
+}
+
+/** A thread communicator of several processes with one rank each. */
+static inline bool hier_comm_is_alone(const weft_comm *comm) {
+    return comm->team && comm->layout->nodes > 1 && comm->size == comm->layout->nodes;
 }
 
 /** May a thread that waits on the communicator have to drive what others wait for, though it is within its process? */

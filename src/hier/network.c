@@ -441,7 +441,7 @@ static void drive_soon(hier_call *call) {
     hier_world *world = call->comm->world;
     const core_flag *flag = &call->meeting.release->flag;
     const uint64_t value = intra_value(&call->meeting, HIER_RELEASED);
-    if (hier_is_busy(call->comm) || !hier_may_drive(world) || !needed_come_soon(call) || !hier_funnel_try(world))
+    if (!hier_may_drive(world) || !needed_come_soon(call) || !hier_funnel_try(world))
         return;
     if (call->slot->started < call->meeting.sequence)
         check_and_start(call);

@@ -18,7 +18,7 @@ int hier_thread_run(weft_comm *comm, const hier_arguments *arguments) {
     if (!intra_is_free(&call.meeting))
         hier_await_slot(&call);
     hier_occupy(&call);
-    (void)hier_thread_collective(arguments)(&call); /* it waits, so it is over */
+    (void)hier_thread_collective(comm, arguments)(&call); /* it waits, so it is over */
     if (call.error)
         hier_await_settled(&call);
     hier_comm_goes_on(comm);

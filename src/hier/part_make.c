@@ -197,7 +197,7 @@ int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persis
         hier_part_give(&part->base);
         return code;
     }
-    part->run = hier_thread_collective(&part->arguments);
+    part->run = hier_thread_collective(comm, &part->arguments);
     part->base.owned = true;
     part->base.persistent = persistent;
     comm->requests++;

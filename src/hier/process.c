@@ -2,6 +2,7 @@
 /* From checked arguments to what the engine takes: a view, a binding, an algorithm. Counts and offsets are in bytes but for
  * reductions, whose elements must stay whole. */
 #include <core/error.h>
+#include <hier/arguments.h>
 #include <hier/process.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,4 +240,9 @@ int hier_plan_make(const weft_comm *comm, const hier_arguments *arguments, hier_
     plan->own_sent = plan->own_expected = 0;
     view_blocks(comm, arguments, plan);
     return WEFT_SUCCESS;
+}
+
+void hier_plan_clear(hier_plan *plan) {
+    free(plan->arrays);
+    *plan = (hier_plan){.contents = plan->contents};
 }

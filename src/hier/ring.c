@@ -8,7 +8,7 @@ static void free_ring(hier_ring *ring) {
     if (!ring)
         return;
     for (int slot = 0; slot < HIER_RING_SLOTS; slot++)
-        inter_execution_free(&ring->slots[slot].execution);
+        hier_slot_free(&ring->slots[slot]);
     intra_team_free(ring->intra);
     free(ring);
 }

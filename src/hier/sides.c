@@ -88,7 +88,7 @@ static void resolve_in_place(const weft_comm *comm, hier_arguments *a) {
 
 bool hier_lay_out(const weft_comm *comm, hier_arguments *a) {
     bool alltoall = inter_is(a->collective, INTER_ALLTOALLS);
-    if (inter_is(a->collective, INTER_REDUCTIONS) || comm->inner ||
+    if (inter_is(a->collective, INTER_REDUCTIONS) || comm->inner || hier_comm_is_alone(comm) ||
         (comm->layout->nodes > 1 && !alltoall && is_host(comm, a)) ||
         (alltoall && !a->send) || /* its type has addresses; shown, that would say that there is no memory */
         hier_select(&comm->world->selector, hier_key_of(a, comm->layout)).thread == HIER_INLINE)

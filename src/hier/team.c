@@ -58,7 +58,7 @@ void hier_team_give(weft_team *team) {
         hier_channels_let_in(world, context, (hier_boxes){0});
     bool whole = close_ledger(team);
     for (uint64_t slot = 0; team->slots && slot < (uint64_t)team->world->config.slots; slot++)
-        inter_execution_free(&team->slots[slot].execution);
+        hier_slot_free(&team->slots[slot]);
     for (int thread = 0; team->mailboxes && thread < hier_layout_threads(&team->layout, team->node); thread++)
         intra_mailbox_free(&team->mailboxes[thread]);
     free(team->mailboxes);

@@ -12,7 +12,8 @@
 
 hier_collective hier_thread_barrier, hier_thread_bcast, hier_thread_reduce, hier_thread_allreduce, hier_thread_gather,
     hier_thread_gatherv, hier_thread_scatter, hier_thread_scatterv, hier_thread_allgather, hier_thread_allgatherv,
-    hier_thread_alltoall, hier_thread_alltoallv, hier_thread_scan, hier_thread_reduce_scatter, hier_thread_fold;
+    hier_thread_alltoall, hier_thread_alltoallv, hier_thread_scan, hier_thread_reduce_scatter, hier_thread_fold,
+    hier_thread_alone;
 
 /** Runs a part to its end: a blocking collective of a thread communicator whose ranks are their places. */
 int hier_thread_run(weft_comm *comm, const hier_arguments *arguments);
@@ -23,13 +24,17 @@ typedef int hier_runner(weft_comm *comm, const hier_arguments *arguments);
 extern hier_collective *const hier_thread_collectives[INTER_COLLECTIVES];
 
 /** The part of a call. Where there is nothing to move the ranks still meet, lest one that calls something else waits for ever. */
-static inline hier_collective *hier_thread_collective(const hier_arguments *arguments) {
+static inline hier_collective *hier_thread_collective(const weft_comm *comm, const hier_arguments *arguments) {
     /* Those with a count for each rank: a rank does not know whether there is nothing to move. */
     const unsigned counted = INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV) | INTER_BIT(INTER_ALLGATHERV) |
                              INTER_BIT(INTER_ALLTOALLV) | INTER_BIT(INTER_ALLTOALLW);
     bool empty = !arguments->bytes && !inter_is(arguments->collective, counted);
     if (arguments->bracketed && !empty)
         return hier_thread_fold;
+    /* The root's counts may have to go round first, which those do. */
+    const unsigned asks = INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV) | INTER_BIT(INTER_BARRIER);
+    if (hier_comm_is_alone(comm) && !empty && !inter_is(arguments->collective, asks))
+        return hier_thread_alone;
     return hier_thread_collectives[empty ? INTER_BARRIER : arguments->collective];
 }
 
