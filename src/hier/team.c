@@ -214,6 +214,16 @@ static void open_to_messages(weft_team *team, bool awake) {
     hier_channels_let_in(world, team->context, hier_team_boxes(team));
 }
 
+/* What comes from another host takes longer than to wake who sleeps, and needs a core where it arrives. */
+#define YIELDS_BETWEEN_HOSTS 200u
+
+static core_waiting waiting_of(weft_team *team, const weft_comm *parent, const entry *entries) {
+    core_waiting waiting = core_waiting_resolve(team->world->config.wait_policy, oversubscribed(team, parent, entries));
+    if (!team->layout.one_host && waiting.yields > YIELDS_BETWEEN_HOSTS)
+        waiting.yields = YIELDS_BETWEEN_HOSTS;
+    return waiting;
+}
+
 /* Builds what is this process's own; then all agree, and then it stands everywhere or nowhere. */
 static int build(weft_comm *parent, hier_caller by, const entry *entries, weft_team **made) {
     weft_team *team = hier_team_take(parent->world);
@@ -223,8 +233,7 @@ static int build(weft_comm *parent, hier_caller by, const entry *entries, weft_t
         code = make_layout(team, parent, entries);
     }
     if (!code)
-        code = hier_team_make_threads(
-            team, core_waiting_resolve(team->world->config.wait_policy, oversubscribed(team, parent, entries)));
+        code = hier_team_make_threads(team, waiting_of(team, parent, entries));
     bool awake = !code && !team->intra->waiting.may_sleep;
     int agreed = agree(parent, by, code == WEFT_SUCCESS, &awake);
     if (!agreed)
