@@ -139,8 +139,9 @@ size_t core_datatype_elements(const weft_datatype *type, size_t bytes) {
     return elements == SIZE_MAX ? SIZE_MAX : whole * type->signature->elements + elements;
 }
 
-uint64_t core_datatype_hash_derived(const weft_datatype *type, size_t count) {
-    return core_signature_hash(type->signature, count);
+uint64_t core_datatype_hash_others(const weft_datatype *type, size_t count) {
+    const core_signature one = {.elements = 1, .type = type};
+    return core_signature_hash(type->kind == CORE_KIND_DERIVED ? type->signature : &one, count);
 }
 
 const char *core_datatype_element_derived(const weft_datatype *type) {

@@ -107,11 +107,11 @@ weft_datatype *core_datatype_make(const weft_datatype *fields);
 size_t core_datatype_elements(const weft_datatype *type, size_t bytes);
 
 /** Of what kinds the data of `count` elements are, in their order: core_signature_hash() of them. */
-uint64_t core_datatype_hash_derived(const weft_datatype *type, size_t count);
+uint64_t core_datatype_hash_others(const weft_datatype *type, size_t count);
 
 static inline uint64_t core_datatype_hash(const weft_datatype *type, size_t count) {
-    if (type->kind == CORE_KIND_DERIVED)
-        return core_datatype_hash_derived(type, count);
+    if (type->kind >= CORE_KIND_FLOAT_INT) /* pairs, and derived ones */
+        return core_datatype_hash_others(type, count);
     return count ? (uint64_t)type->kind + 1 : 0;
 }
 

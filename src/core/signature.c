@@ -48,14 +48,27 @@ static core_digest repeated(size_t count, core_digest one) {
     return made;
 }
 
+/* WEFT_2INT and WEFT_FLOAT_INT are as long as what they stand for, a contiguous type and a struct; other pairs have gaps, and are alone. */
 static int kind_of(const core_signature *of) {
-    return of->list ? of->list->kind : (int)of->type->kind;
+    if (of->list)
+        return of->list->kind;
+    int kind = (int)of->type->kind;
+    return kind == CORE_KIND_2INT ? CORE_KIND_INT32 : kind == CORE_KIND_FLOAT_INT ? -1 : kind;
+}
+
+static core_digest digest_of_kind(enum core_kind kind) {
+    return (core_digest){(uint64_t)kind + 1, 0x9e3779b97f4a7c15u};
 }
 
 static core_digest digest_of(const core_signature *of) {
     if (of->list)
         return of->list->digest;
-    return repeated(of->elements, (core_digest){(uint64_t)of->type->kind + 1, 0x9e3779b97f4a7c15u});
+    core_digest one = digest_of_kind(of->type->kind), number = digest_of_kind(CORE_KIND_INT32);
+    if (of->type->kind == CORE_KIND_2INT)
+        one = joined(number, number);
+    else if (of->type->kind == CORE_KIND_FLOAT_INT)
+        one = joined(digest_of_kind(CORE_KIND_FLOAT), number);
+    return repeated(of->elements, one);
 }
 
 uint64_t core_signature_hash(const core_signature *signature, size_t count) {
@@ -63,7 +76,7 @@ uint64_t core_signature_hash(const core_signature *signature, size_t count) {
         return 0;
     if (kind_of(signature) >= 0) /* their number follows from the bytes */
         return (uint64_t)kind_of(signature) + 1;
-    return repeated(count, signature->list->digest).sum;
+    return repeated(count, digest_of(signature)).sum;
 }
 
 /* Joins neighbouring runs of one type, drops what is empty; returns how many are left. */

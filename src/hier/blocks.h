@@ -37,7 +37,7 @@ static inline size_t hier_block_bytes(const hier_blocks *blocks, size_t rank) {
 
 /** That of a block without elements lies anywhere. */
 static inline core_data hier_block_of(const hier_blocks *blocks, size_t rank) {
-    uintptr_t place = (uintptr_t)blocks->buffer + (uintptr_t)(blocks->displs[rank] * blocks->type->extent);
+    uintptr_t place = (uintptr_t)blocks->buffer + (uintptr_t)blocks->displs[rank] * (uintptr_t)blocks->type->extent;
     return (core_data){(void *)place, blocks->type, blocks->counts[rank]}; /* NOLINT(performance-no-int-to-ptr) */
 }
 

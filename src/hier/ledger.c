@@ -116,8 +116,7 @@ static void write_verdict(const hier_note *verdict, char *text) {
         return;
     default: /* what is not in the descriptions */
         snprintf(text, HIER_VERDICT_BYTES, "rank %d called %s, but rank %d called %s%s", one->rank, first, other->rank,
-                 second,
-                 strcmp(first, second) == 0 ? " with other counts, another operation, or a type of other bounds" : "");
+                 second, strcmp(first, second) == 0 ? " with other counts, another operation, or another type" : "");
     }
 }
 

@@ -69,3 +69,13 @@ TEST(Signature, DiffersWhereAnElementDoesOrTheirOrder) {
     EXPECT_NE(core_datatype_hash(WEFT_INT, 2), core_datatype_hash(WEFT_UNSIGNED, 2));
     EXPECT_EQ(core_datatype_hash(WEFT_INT, 0), 0u);
 }
+
+// As the standard defines them (MPI 4.1 section 6.9.4): a contiguous type, and a struct.
+TEST(Signature, PairsAreWhatTheyAreMadeOf) {
+    EXPECT_EQ(core_datatype_hash(WEFT_2INT, 3), core_datatype_hash(WEFT_INT, 6));
+    EXPECT_EQ(core_datatype_hash(WEFT_FLOAT_INT, 2), hash_of({WEFT_FLOAT, WEFT_INT, WEFT_FLOAT, WEFT_INT}));
+    EXPECT_EQ(hash_of({WEFT_2INT, WEFT_FLOAT_INT}), hash_of({WEFT_INT, WEFT_INT, WEFT_FLOAT, WEFT_INT}));
+    EXPECT_NE(core_datatype_hash(WEFT_FLOAT_INT, 2), hash_of({WEFT_INT, WEFT_FLOAT, WEFT_INT, WEFT_FLOAT}));
+    EXPECT_NE(core_datatype_hash(WEFT_FLOAT_INT, 2), core_datatype_hash(WEFT_INT, 4));
+    EXPECT_EQ(core_datatype_hash(WEFT_FLOAT_INT, 0), core_datatype_hash(WEFT_INT, 0));
+}
