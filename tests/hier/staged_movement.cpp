@@ -267,8 +267,8 @@ TEST(StagedMovement, Threads) {
     job::on_team([](weft_comm *comm) {
         run_all(comm, Form::blocking, 20, 720);
         for (Form form : forms) {
-            run_all(comm, form, 4, 720);
-            run_all(comm, form, 2, 36000);
+            run_all(comm, form, 2, 720);
+            run_all(comm, form, 1, 36000);
         }
     });
 }
