@@ -18,7 +18,7 @@
  *
  * Progress: every weft call that waits or tests moves on all messages of the calling thread and of the network. Under
  * WEFT_THREAD_FUNNELED messages between processes only move while the thread that called weft_init is in weft; under
- * WEFT_THREAD_MULTIPLE those of a thread communicator while their own thread is (or with WEFT_PROGRESS=thread).
+ * WEFT_THREAD_MULTIPLE those of a thread communicator while their own thread is. With WEFT_PROGRESS=thread all do at any time.
  * Threads: those of the communicator: a thread communicator's handle belongs to one thread, requests and messages made with
  * it too. A process communicator's calls are made by any thread, one at a time; under WEFT_THREAD_FUNNELED by the one that called
  * weft_init.

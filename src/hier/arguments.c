@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
 #include <hier/ledger.h>
+#include <hier/lending.h>
 
 int hier_check_comm(const weft_comm *comm, const char *call) {
     if (!hier_comm_valid(comm))
@@ -11,6 +12,8 @@ int hier_check_comm(const weft_comm *comm, const char *call) {
                               "rank %d: %s: this handle belongs to the thread that entered the team with it, another "
                               "one used it",
                               comm->rank, call);
+        if (comm->lends)
+            hier_reclaim(comm->agent);
     } else if (!hier_may_drive(comm->world)) {
         return core_error(
             WEFT_ERR_THREAD,

@@ -3,6 +3,7 @@
  * ranks. */
 #include <core/error.h>
 #include <hier/agree.h>
+#include <hier/lending.h>
 #include <hier/observe.h>
 #include <hier/order.h>
 #include <hier/part.h>
@@ -116,17 +117,17 @@ int hier_agree(weft_comm *comm, hier_caller by, uint64_t *words, size_t count, c
     int weft_##name(LIST parameters weft_comm *comm) {                                                                 \
         hier_arguments arguments = hier_arguments_of(kind, __func__);                                                  \
         __VA_ARGS__;                                                                                                   \
-        return block(comm, &arguments);                                                                                \
+        return hier_leave(comm, block(comm, &arguments));                                                              \
     }                                                                                                                  \
     int weft_i##name(LIST parameters weft_comm *comm, weft_request **request) {                                        \
         hier_arguments arguments = hier_arguments_of(kind, __func__);                                                  \
         __VA_ARGS__;                                                                                                   \
-        return begin(comm, &arguments, false, request);                                                                \
+        return hier_leave(comm, begin(comm, &arguments, false, request));                                              \
     }                                                                                                                  \
     int weft_##name##_init(LIST parameters weft_comm *comm, weft_request **request) {                                  \
         hier_arguments arguments = hier_arguments_of(kind, __func__);                                                  \
         __VA_ARGS__;                                                                                                   \
-        return begin(comm, &arguments, true, request);                                                                 \
+        return hier_leave(comm, begin(comm, &arguments, true, request));                                               \
     }
 
 /* What many of them take. */

@@ -96,6 +96,8 @@ typedef struct hier_agent {
     uint64_t tests_since; /* … and when they became many */
     hier_activity activity;
     hier_observer *observer;
+    _Atomic int lent; /* with a progress thread: whose it is (lending.h) */
+    struct hier_agent *next_of_world;
 } hier_agent;
 
 /** Memory for buffered sends, and those that are in it, in the order of their places. */
@@ -122,7 +124,8 @@ struct weft_comm {
     bool traces;      /* the world does */
     bool talks;       /* its thread, or it, has used messages: who waits looks after them … */
     bool minds;       /* … or, in collectives within a process, after messages or the network */
-    bool plain;       /* it talks, and its messages may take the short ways: nobody traces them */
+    bool plain;       /* it talks, and its messages may take the short ways: nobody traces them, and it does not lend */
+    bool lends;       /* there is a progress thread: outside of weft threads lend it what they have under way */
     unsigned looks;   /* of the present wait of a blocking collective, as far as they are counted (waits.h) */
     hier_noted noted; /* of the blocking call that its user is in */
     uint32_t context;

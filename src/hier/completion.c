@@ -2,6 +2,7 @@
 /* The calls that complete requests. */
 #include <core/error.h>
 #include <hier/arguments.h>
+#include <hier/lending.h>
 #include <hier/observe.h>
 #include <hier/part.h>
 #include <hier/request.h>
@@ -249,6 +250,13 @@ static hier_doing describe(void *argument) {
     return doing;
 }
 
+/* The end of a call that waited or tested: there may be more under way. Returns the error of what was completed. */
+static int leave(const completing *list) {
+    if (list->wait.world)
+        hier_leave(list->wait.world->process_comm, WEFT_SUCCESS);
+    return list->error;
+}
+
 /* The part in common of those that need all: without an active one they are complete at once. */
 static int complete_all(completing *list, int *done) {
     int code = check_list(list);
@@ -265,7 +273,7 @@ static int complete_all(completing *list, int *done) {
     }
     if (done)
         *done = all;
-    return list->error;
+    return leave(list);
 }
 
 /* Those that need one: without an active one there is nothing to wait for. */
@@ -291,8 +299,11 @@ int weft_testall(size_t count, weft_request *requests[], int *done, weft_status 
 
 /* Is it a thread's part, alone under way, and all else in order? Then waiting for it needs no list. */
 static bool is_lone_part(const weft_request *request) {
-    return is_request(request) && request->kind == HIER_PART && request->active && request->comm->agent->parts <= 1 &&
-           pthread_equal(request->comm->owner, pthread_self());
+    if (!is_request(request) || request->kind != HIER_PART || !request->active ||
+        !pthread_equal(request->comm->owner, pthread_self()))
+        return false;
+    hier_reclaim(request->comm->agent);
+    return request->comm->agent->parts <= 1;
 }
 
 /* A collective of processes may be over before a list is worth its while. True: it is, and *code its error. */
@@ -321,12 +332,13 @@ int weft_wait(weft_request **request, weft_status *status) {
         return code;
     if (is_lone_part(*request)) {
         weft_request *waited = *request;
+        const weft_comm *comm = waited->comm;
         hier_part_wait(waited, __builtin_return_address(0));
-        if (waited->comm->agent->tests)
-            hier_tests_no_more(waited->comm->agent);
+        if (comm->agent->tests)
+            hier_tests_no_more(comm->agent);
         if (!waited->persistent)
             *request = WEFT_REQUEST_NULL;
-        return take_part(waited, status);
+        return hier_leave(comm, take_part(waited, status));
     }
     completing list = {CALL, .count = 1, .requests = request, .statuses = status};
     return complete_all(&list, NULL);
@@ -347,7 +359,7 @@ static int any(completing *list, size_t *index, int *done, weft_status *status) 
     *index = found ? list->found : WEFT_UNDEFINED;
     if (done)
         *done = found || !list->wait.world;
-    return list->error;
+    return leave(list);
 }
 
 int weft_waitany(size_t count, weft_request *requests[], size_t *index, weft_status *status) {
@@ -368,7 +380,7 @@ static int some(completing *list, bool wait, size_t *done_count) {
         return code;
     (void)complete_some(list, take_some, wait);
     *done_count = list->wait.world ? list->found : WEFT_UNDEFINED;
-    return list->error;
+    return leave(list);
 }
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): take_some() writes to the indices */

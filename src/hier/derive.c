@@ -209,6 +209,7 @@ static void fill_in(const making *of, weft_comm *comm, weft_team *team) {
     weft_comm *parent = of->parent;
     comm->world = parent->world;
     comm->traces = parent->traces;
+    comm->lends = parent->lends;
     comm->context = of->context;
     comm->layout = team ? &team->layout : &of->own->layout;
     comm->rank = of->plan.rank;

@@ -2,6 +2,7 @@
 #include <core/error.h>
 #include <hier/drive.h>
 #include <hier/ledger.h>
+#include <hier/lending.h>
 #include <hier/observe.h>
 #include <hier/part.h>
 #include <sched.h>
@@ -42,14 +43,18 @@ int hier_agent_join(weft_comm *comm) {
         self->bell.rouse = rouse;
         self->bell.argument = comm->world;
         hier_roster_add(&comm->world->roster, &self->activity, comm);
+        if (comm->world->progresses)
+            hier_lending_join(comm->world, self);
     }
+    hier_reclaim(self);
+    comm->lends = comm->world->progresses;
     comm->agent = self;
     comm->observer = self->observer;
     comm->traces = comm->world->observation.traces;
     comm->next_of_agent = self->comms;
     comm->queued_last = &comm->queued;
     comm->talks = self->talks;
-    comm->plain = comm->talks && !comm->traces;
+    comm->plain = comm->talks && !comm->traces && !comm->lends;
     comm->minds = comm->talks || (comm->layout->nodes == 1 && hier_comm_serves(comm));
     self->comms = comm;
     /* Release: pairs with intra_mail_ring. */
@@ -58,7 +63,15 @@ int hier_agent_join(weft_comm *comm) {
 }
 
 hier_agent *hier_agent_of_caller(const hier_world *world) {
-    return self && self->comms->world == world && (self->parts || self->talks) ? self : NULL;
+    if (!self || self->comms->world != world)
+        return NULL;
+    hier_reclaim(self);
+    return self->parts || self->talks ? self : NULL;
+}
+
+void hier_lend_own(void) {
+    if (self)
+        hier_lend(self);
 }
 
 bool hier_has_more_to_do(const hier_world *world) {
@@ -76,6 +89,8 @@ void hier_agent_part(weft_comm *comm) {
     if (agent->comms)
         return;
     self = NULL;
+    if (comm->world->progresses)
+        hier_lending_part(comm->world, agent);
     hier_roster_remove(&comm->world->roster, &agent->activity);
     hier_observer_give(comm->world, agent->observer);
     core_pool_give(&agents, agent, AGENT_MAGIC);

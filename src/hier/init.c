@@ -27,6 +27,14 @@ static hier_world *world_in_use(const char *call) {
     return world;
 }
 
+/* Frees the world when it fails. */
+static int start_progress(hier_world *world) {
+    int code = world->config.progress ? hier_progress_start(world) : WEFT_SUCCESS;
+    if (code)
+        hier_world_destroy(world);
+    return code;
+}
+
 /* Everything below is freed by whoever takes it over, also on failure. */
 static int open_world(const core_config *config, const weft_options *options, hier_world **world) {
     core_topology topology;
@@ -40,7 +48,8 @@ static int open_world(const core_config *config, const weft_options *options, hi
         return code;
     if (bootstrap->size == 1) {
         bootstrap->close(bootstrap);
-        return hier_world_create(config, &card, NULL, NULL, world);
+        code = hier_world_create(config, &card, NULL, NULL, world);
+        return code ? code : start_progress(*world);
     }
     if ((unsigned)bootstrap->size > INTER_MAX_PROCESSES) {
         code = core_error(WEFT_ERR_UNSUPPORTED, "rank %d: %d processes, at most %u are supported", bootstrap->rank,
@@ -62,11 +71,11 @@ static int open_world(const core_config *config, const weft_options *options, hi
     code = hier_world_use_lines(*world, lines);
     if (!code)
         hier_observation_start(*world);
-    if (!code && config->progress)
-        code = hier_progress_start(*world);
     if (code)
         hier_world_destroy(*world);
     else
+        code = start_progress(*world);
+    if (!code)
         core_settle((*world)->crowd, 0);
     return code;
 }
@@ -203,8 +212,10 @@ static int meet(hier_world *world, bool *forced) {
  * The processes meet over the network, let their messages out, and meet again before anybody takes his memory away.
  */
 static int part(hier_world *world) {
-    if (!world->transport)
+    if (!world->transport) {
+        hier_progress_stop(world);
         return WEFT_SUCCESS;
+    }
     bool forced;
     int code = meet(world, &forced), count = 1;
     hier_progress_stop(world);

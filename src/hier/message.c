@@ -40,7 +40,7 @@ static int check_data(hier_envelope *envelope) {
 static void begin_looking(weft_comm *comm) {
     hier_world *world = comm->world;
     comm->talks = true;
-    comm->plain = comm->team && !comm->traces;
+    comm->plain = comm->team && !comm->traces && !comm->lends;
     if (!comm->team && comm->origin) {
         comm->next_of_world = world->process_comm->next_of_world;
         world->process_comm->next_of_world = comm;
@@ -50,7 +50,7 @@ static void begin_looking(weft_comm *comm) {
     comm->agent->talks = true;
     for (weft_comm *other = comm->agent->comms; other; other = other->next_of_agent) {
         other->talks = other->minds = true;
-        other->plain = !other->traces;
+        other->plain = !other->traces && !other->lends;
     }
 }
 

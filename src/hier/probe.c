@@ -2,6 +2,7 @@
 /* Probing: messages that are there and not received, looked at or taken out of the queue. */
 #include <core/error.h>
 #include <hier/arguments.h>
+#include <hier/lending.h>
 #include <hier/message.h>
 #include <hier/observe.h>
 #include <weft/message.h>
@@ -99,7 +100,7 @@ int weft_probe(int source, int tag, weft_comm *comm, weft_status *status) {
     code = find(&sought, false);
     if (status)
         *status = sought.status;
-    return code;
+    return hier_leave(comm, code);
 }
 
 int weft_iprobe(int source, int tag, weft_comm *comm, int *found, weft_status *status) {
@@ -111,7 +112,7 @@ int weft_iprobe(int source, int tag, weft_comm *comm, int *found, weft_status *s
     if (status && sought.found)
         *status = sought.status;
     *found = sought.found;
-    return code;
+    return hier_leave(comm, code);
 }
 
 /* Makes the handle before a message is taken, so that none is lost without memory. */
@@ -139,7 +140,7 @@ int weft_mprobe(int source, int tag, weft_comm *comm, weft_message **message, we
     int code = check(&sought);
     if (code || !message)
         return code ? code : missing(&sought, "message");
-    return take(&sought, false, message, status);
+    return hier_leave(comm, take(&sought, false, message, status));
 }
 
 int weft_improbe(int source, int tag, weft_comm *comm, int *found, weft_message **message, weft_status *status) {
@@ -150,7 +151,7 @@ int weft_improbe(int source, int tag, weft_comm *comm, int *found, weft_message 
     code = take(&sought, true, message, status);
     if (!code)
         *found = sought.found;
-    return code;
+    return hier_leave(comm, code);
 }
 
 static bool is_message(weft_message *const *message) {
@@ -201,7 +202,8 @@ int weft_mrecv(void *buffer, size_t count, const weft_datatype *type, weft_messa
     hier_message_wait(&receiving);
     code = hier_message_result(&receiving, status);
     const intra_receive *received = &receiving.receive;
-    return hier_observe_talked(envelope.comm, __func__, received->got_bytes, received->source, received->tag, code);
+    code = hier_observe_talked(envelope.comm, __func__, received->got_bytes, received->source, received->tag, code);
+    return hier_leave(envelope.comm, code);
 }
 
 int weft_imrecv(void *buffer, size_t count, const weft_datatype *type, weft_message **message, weft_request **request) {
@@ -221,7 +223,7 @@ int weft_imrecv(void *buffer, size_t count, const weft_datatype *type, weft_mess
     serve(receiving, &envelope, message);
     receiving->base.active = true;
     *request = &receiving->base;
-    return WEFT_SUCCESS;
+    return hier_leave(envelope.comm, WEFT_SUCCESS);
 }
 
 static int check_counting(const char *call, const weft_status *status, const weft_datatype *type, const size_t *count) {

@@ -3,6 +3,7 @@
 #include <core/error.h>
 #include <hier/arguments.h>
 #include <hier/buffered.h>
+#include <hier/lending.h>
 #include <hier/observe.h>
 #include <stdlib.h>
 #include <weft/message.h>
@@ -80,7 +81,8 @@ static int block_send(hier_message *message) {
     code = start_send(message);
     if (!code)
         code = finish(message, WEFT_STATUS_IGNORE);
-    return hier_observe_talked(envelope->comm, envelope->call, envelope->bytes, envelope->peer, envelope->tag, code);
+    code = hier_observe_talked(envelope->comm, envelope->call, envelope->bytes, envelope->peer, envelope->tag, code);
+    return hier_leave(envelope->comm, code);
 }
 
 /* A send that is done when it is started, like most, gives its request back for the one that stands for all of them. */
@@ -125,7 +127,7 @@ static int begin(hier_message *message, bool receives, bool persistent, weft_req
     if (!message)                                                                                                      \
         return code ? code : WEFT_ERR_NOMEM;                                                                           \
     fill(&message->envelope, __func__, buffer, count, type, peer, tag, comm, mode);                                    \
-    return begin(message, receives, persistent, request)
+    return hier_leave(comm, begin(message, receives, persistent, request))
 
 /* The three forms of a mode of sending. */
 #define SEND(blocking, nonblocking, persistent, mode)                                                                  \
@@ -172,7 +174,8 @@ int weft_recv(void *buffer, size_t count, const weft_datatype *type, int source,
     hier_message_receive(&message, &envelope);
     code = finish(&message, status);
     const intra_receive *received = &message.receive;
-    return hier_observe_talked(comm, __func__, received->got_bytes, received->source, received->tag, code);
+    code = hier_observe_talked(comm, __func__, received->got_bytes, received->source, received->tag, code);
+    return hier_leave(comm, code);
 }
 
 int weft_irecv(void *buffer, size_t count, const weft_datatype *type, int source, int tag, weft_comm *comm,
@@ -224,7 +227,8 @@ static int exchange(hier_message *sent, const hier_envelope *recv, weft_status *
     const hier_envelope *send = &sent->envelope;
     hier_observe_talk(send->comm);
     int code = send_and_receive(sent, recv, status);
-    return hier_observe_talked(send->comm, send->call, send->bytes, send->peer, send->tag, code);
+    code = hier_observe_talked(send->comm, send->call, send->bytes, send->peer, send->tag, code);
+    return hier_leave(send->comm, code);
 }
 
 int weft_sendrecv(const void *send, size_t send_count, const weft_datatype *send_type, int dest, int send_tag,

@@ -2,6 +2,7 @@
 /* The calls that start, free and cancel requests. */
 #include <core/error.h>
 #include <hier/arguments.h>
+#include <hier/lending.h>
 #include <hier/part.h>
 #include <hier/request.h>
 #include <weft/message.h>
@@ -20,11 +21,12 @@ int weft_start(weft_request **request) {
         return core_error(WEFT_ERR_BUSY, "rank %d: %s: the request of %s is under way", started->comm->rank, __func__,
                           started->call);
     if (started->kind == HIER_COLLECTIVE)
-        return hier_request_restart(started);
-    if (started->kind != HIER_PART)
-        return hier_message_restart(started);
-    hier_part_restart(started);
-    return WEFT_SUCCESS;
+        code = hier_request_restart(started);
+    else if (started->kind == HIER_PART)
+        hier_part_restart(started);
+    else
+        code = hier_message_restart(started);
+    return hier_leave(started->comm, code);
 }
 
 int weft_startall(size_t count, weft_request *requests[]) {

@@ -117,6 +117,7 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
     hier_channel_open(&made->channel, 0, (hier_boxes){&made->mailbox, 1, 0});
     hier_contexts_init(&made->contexts);
     pthread_mutex_init(&made->channels_lock, NULL);
+    pthread_mutex_init(&made->agents_lock, NULL);
     hier_roster_init(&made->roster);
     pthread_mutex_init(&made->observation.lock, NULL);
     bool crowded = false;
@@ -212,6 +213,7 @@ void hier_world_destroy(hier_world *world) {
     pthread_mutex_destroy(&world->observation.lock);
     hier_contexts_destroy(&world->contexts);
     pthread_mutex_destroy(&world->channels_lock);
+    pthread_mutex_destroy(&world->agents_lock);
     hier_roster_destroy(&world->roster);
     core_places_free(&world->places);
     free(world->node_offsets);

@@ -67,7 +67,11 @@ typedef struct hier_world {
     struct hier_watch *watch;   /* NULL: nobody asks for it */
     bool progresses;            /* there is a progress thread … */
     pthread_t progress_thread;  /* … this one … */
-    _Atomic bool progress_over; /* … that is to end */
+    _Atomic bool progress_over; /* … that is to end … */
+    _Atomic bool progress_sleeps;
+    _Atomic uint32_t lendings;   /* so far (lending.h) */
+    pthread_mutex_t agents_lock; /* of the next: the threads that lend */
+    struct hier_agent *agents;
 } hier_world;
 
 /**

@@ -3,6 +3,7 @@
 #include "affine.h"
 #include "grouped.h"
 #include "intra/threads.h"
+#include "oracle_form.h"
 #include <algorithm>
 #include <vector>
 
@@ -209,14 +210,14 @@ bool Caller::perform(const Call &call) {
 void Caller::barrier() {
     barriers_++;
     arrivals_->fetch_add(1, std::memory_order_relaxed);
-    EXPECT_EQ(weft_barrier(comm_), WEFT_SUCCESS) << weft_last_error();
+    EXPECT_EQ(FORM(barrier)(comm_), WEFT_SUCCESS) << weft_last_error();
     EXPECT_GE(arrivals_->load(std::memory_order_relaxed), barriers_ * uint64_t(ranks_));
 }
 
 void Caller::bcast(const Call &call) {
     Words expected = contents(call, call.root, 0, call.words);
     Words buffer = rank_ == call.root ? expected : Words(call.words, junk);
-    int code = weft_bcast(buffer.data(), call.words, WEFT_UINT64_T, call.root, comm_);
+    int code = FORM(bcast)(buffer.data(), call.words, WEFT_UINT64_T, call.root, comm_);
     compare("buffer", call, rank_, code, buffer, expected);
     overwrite(buffer);
 }
@@ -224,8 +225,8 @@ void Caller::bcast(const Call &call) {
 void Caller::reduce(const Call &call) {
     bool root = rank_ == call.root, in_place = root && call.in_place;
     Words send = operand(call, rank_), recv = in_place ? send : Words(root ? call.words : 0, junk);
-    int code = weft_reduce(in_place ? WEFT_IN_PLACE : send.data(), root ? recv.data() : nullptr, call.words,
-                           WEFT_UINT64_T, op_of(call), call.root, comm_);
+    int code = FORM(reduce)(in_place ? WEFT_IN_PLACE : send.data(), root ? recv.data() : nullptr, call.words,
+                            WEFT_UINT64_T, op_of(call), call.root, comm_);
     compare("recv", call, rank_, code, recv, root ? reduced(call, ranks_) : Words());
     compare("send", call, rank_, code, send, operand(call, rank_));
     overwrite(send);
@@ -233,8 +234,8 @@ void Caller::reduce(const Call &call) {
 
 void Caller::allreduce(const Call &call) {
     Words send = operand(call, rank_), recv = call.in_place ? send : Words(call.words, junk);
-    int code = weft_allreduce(call.in_place ? WEFT_IN_PLACE : send.data(), recv.data(), call.words, WEFT_UINT64_T,
-                              op_of(call), comm_);
+    int code = FORM(allreduce)(call.in_place ? WEFT_IN_PLACE : send.data(), recv.data(), call.words, WEFT_UINT64_T,
+                               op_of(call), comm_);
     compare("recv", call, rank_, code, recv, reduced(call, ranks_));
     compare("send", call, rank_, code, send, operand(call, rank_));
     overwrite(send), overwrite(recv);
@@ -247,8 +248,8 @@ void Caller::scan(const Call &call) {
     Words send = operand(call, rank_), recv = call.in_place ? send : Words(call.words, junk);
     Words expected = operands ? reduced(call, operands) : recv;
     const void *from = call.in_place ? WEFT_IN_PLACE : send.data();
-    int code = exclusive ? weft_exscan(from, recv.data(), call.words, WEFT_UINT64_T, op_of(call), comm_)
-                         : weft_scan(from, recv.data(), call.words, WEFT_UINT64_T, op_of(call), comm_);
+    int code = exclusive ? FORM(exscan)(from, recv.data(), call.words, WEFT_UINT64_T, op_of(call), comm_)
+                         : FORM(scan)(from, recv.data(), call.words, WEFT_UINT64_T, op_of(call), comm_);
     compare("recv", call, rank_, code, recv, expected);
     compare("send", call, rank_, code, send, operand(call, rank_));
     overwrite(send), overwrite(recv);
@@ -274,8 +275,8 @@ void Caller::reduce_scatter(const Call &call) {
     auto begin = all.begin() + ptrdiff_t(begins[self]);
     std::copy(begin, begin + ptrdiff_t(counts[self]), expected.begin());
     const void *from = call.in_place ? WEFT_IN_PLACE : send.data();
-    int code = equal ? weft_reduce_scatter_block(from, recv.data(), counts[0], WEFT_UINT64_T, op_of(call), comm_)
-                     : weft_reduce_scatter(from, recv.data(), counts.data(), WEFT_UINT64_T, op_of(call), comm_);
+    int code = equal ? FORM(reduce_scatter_block)(from, recv.data(), counts[0], WEFT_UINT64_T, op_of(call), comm_)
+                     : FORM(reduce_scatter)(from, recv.data(), counts.data(), WEFT_UINT64_T, op_of(call), comm_);
     recv.resize(counts[self]), expected.resize(counts[self]); // in place the rest is anything
     compare("recv", call, rank_, code, recv, expected);
     compare("send", call, rank_, code, send, operand(whole, rank_));
@@ -292,8 +293,8 @@ void Caller::gather(const Call &call) {
     }
     if (in_place)
         std::copy(send.begin(), send.end(), recv.begin() + ptrdiff_t(size_t(rank_) * call.words));
-    int code = weft_gather(in_place ? WEFT_IN_PLACE : send.data(), sent.count, sent.type, root ? recv.data() : nullptr,
-                           call.words, WEFT_UINT64_T, call.root, comm_);
+    int code = FORM(gather)(in_place ? WEFT_IN_PLACE : send.data(), sent.count, sent.type, root ? recv.data() : nullptr,
+                            call.words, WEFT_UINT64_T, call.root, comm_);
     compare("recv", call, rank_, code, recv, expected);
     overwrite(send);
 }
@@ -303,8 +304,8 @@ void Caller::scatter(const Call &call) {
     Sent sent(call);
     Words send = root ? all_from(call, call.root, ranks_) : Words(), recv(call.words, junk);
     Words sent_words = send;
-    int code = weft_scatter(root ? send.data() : nullptr, sent.count, sent.type, in_place ? WEFT_IN_PLACE : recv.data(),
-                            call.words, WEFT_UINT64_T, call.root, comm_);
+    int code = FORM(scatter)(root ? send.data() : nullptr, sent.count, sent.type,
+                             in_place ? WEFT_IN_PLACE : recv.data(), call.words, WEFT_UINT64_T, call.root, comm_);
     compare("recv", call, rank_, code, recv,
             in_place ? Words(call.words, junk) : contents(call, call.root, rank_, call.words));
     compare("send", call, rank_, code, send, sent_words);
@@ -316,8 +317,8 @@ void Caller::allgather(const Call &call) {
     Words send = contents(call, rank_, 0, call.words), recv(size_t(ranks_) * call.words, junk);
     if (call.in_place)
         std::copy(send.begin(), send.end(), recv.begin() + ptrdiff_t(size_t(rank_) * call.words));
-    int code = weft_allgather(call.in_place ? WEFT_IN_PLACE : send.data(), sent.count, sent.type, recv.data(),
-                              call.words, WEFT_UINT64_T, comm_);
+    int code = FORM(allgather)(call.in_place ? WEFT_IN_PLACE : send.data(), sent.count, sent.type, recv.data(),
+                               call.words, WEFT_UINT64_T, comm_);
     compare("recv", call, rank_, code, recv, all_to(call, 0, ranks_));
     overwrite(send), overwrite(recv);
 }
@@ -325,8 +326,8 @@ void Caller::allgather(const Call &call) {
 void Caller::alltoall(const Call &call) {
     Sent sent(call);
     Words send = all_from(call, rank_, ranks_), recv = call.in_place ? send : Words(send.size(), junk);
-    int code = weft_alltoall(call.in_place ? WEFT_IN_PLACE : send.data(), sent.count, sent.type, recv.data(),
-                             call.words, WEFT_UINT64_T, comm_);
+    int code = FORM(alltoall)(call.in_place ? WEFT_IN_PLACE : send.data(), sent.count, sent.type, recv.data(),
+                              call.words, WEFT_UINT64_T, comm_);
     compare("recv", call, rank_, code, recv, all_to(call, rank_, ranks_));
     overwrite(send), overwrite(recv);
 }
@@ -341,8 +342,8 @@ void Caller::gatherv(const Call &call) {
         blocks.set(&expected, rank, contents(call, rank, 0, words_of_block(call, rank)));
     if (in_place)
         blocks.set(&recv, rank_, send);
-    int code = weft_gatherv(in_place ? WEFT_IN_PLACE : send.data(), sent.count, sent.type, recv.data(),
-                            blocks.counts.data(), blocks.displs.data(), WEFT_UINT64_T, call.root, comm_);
+    int code = FORM(gatherv)(in_place ? WEFT_IN_PLACE : send.data(), sent.count, sent.type, recv.data(),
+                             blocks.counts.data(), blocks.displs.data(), WEFT_UINT64_T, call.root, comm_);
     compare("recv", call, rank_, code, recv, expected);
     overwrite(send), overwrite(recv);
     blocks.let_go();
@@ -357,8 +358,8 @@ void Caller::scatterv(const Call &call) {
     for (int rank = 0; root && rank < ranks_; rank++)
         blocks.set(&send, rank, contents(call, call.root, rank, words_of_block(call, rank)));
     Words sent_words = send;
-    int code = weft_scatterv(send.data(), blocks.counts.data(), blocks.displs.data(), WEFT_UINT64_T,
-                             in_place ? WEFT_IN_PLACE : recv.data(), received.count, received.type, call.root, comm_);
+    int code = FORM(scatterv)(send.data(), blocks.counts.data(), blocks.displs.data(), WEFT_UINT64_T,
+                              in_place ? WEFT_IN_PLACE : recv.data(), received.count, received.type, call.root, comm_);
     compare("recv", call, rank_, code, recv, in_place ? Words(recv.size(), junk) : expected);
     compare("send", call, rank_, code, send, sent_words);
     overwrite(send);
@@ -375,8 +376,8 @@ void Caller::allgatherv(const Call &call) {
         blocks.set(&expected, rank, contents(call, rank, 0, words_of_block(call, rank)));
     if (call.in_place)
         blocks.set(&recv, rank_, send);
-    int code = weft_allgatherv(call.in_place ? WEFT_IN_PLACE : send.data(), sent.count, sent.type, recv.data(),
-                               blocks.counts.data(), blocks.displs.data(), WEFT_UINT64_T, comm_);
+    int code = FORM(allgatherv)(call.in_place ? WEFT_IN_PLACE : send.data(), sent.count, sent.type, recv.data(),
+                                blocks.counts.data(), blocks.displs.data(), WEFT_UINT64_T, comm_);
     compare("recv", call, rank_, code, recv, expected);
     overwrite(send), overwrite(recv);
     blocks.let_go();
@@ -413,14 +414,15 @@ void Caller::alltoallv(const Call &call) {
     if (call.kind == INTER_ALLTOALLW) {
         Types send_types = in_bytes(&send_counts, &send_displs, rank_);
         Types recv_types = in_bytes(&recv_counts, &recv_displs, rank_ / 2);
-        code = weft_alltoallw(from, call.in_place ? nullptr : send_counts.data(),
-                              call.in_place ? nullptr : send_displs.data(), call.in_place ? nullptr : send_types.data(),
-                              recv.data(), recv_counts.data(), recv_displs.data(), recv_types.data(), comm_);
+        code =
+            FORM(alltoallw)(from, call.in_place ? nullptr : send_counts.data(),
+                            call.in_place ? nullptr : send_displs.data(), call.in_place ? nullptr : send_types.data(),
+                            recv.data(), recv_counts.data(), recv_displs.data(), recv_types.data(), comm_);
         overwrite(&send_types), overwrite(&recv_types);
     } else {
-        code = weft_alltoallv(from, call.in_place ? nullptr : send_counts.data(),
-                              call.in_place ? nullptr : send_displs.data(), WEFT_UINT64_T, recv.data(),
-                              recv_counts.data(), recv_displs.data(), WEFT_UINT64_T, comm_);
+        code = FORM(alltoallv)(from, call.in_place ? nullptr : send_counts.data(),
+                               call.in_place ? nullptr : send_displs.data(), WEFT_UINT64_T, recv.data(),
+                               recv_counts.data(), recv_displs.data(), WEFT_UINT64_T, comm_);
     }
     compare("recv", call, rank_, code, recv, expected);
     overwrite(send);

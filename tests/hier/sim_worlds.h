@@ -105,7 +105,7 @@ class SimWorlds {
             inter_transport *transport = shape_.threads.size() > 1 ? inter_sim_transport(sim_, rank) : nullptr;
             ASSERT_EQ(hier_world_create(&config, &card, nullptr, transport, &world), WEFT_SUCCESS) << weft_last_error();
             world->roster.watched = true; // long waits are written down, as under weftrun
-            if (shape_.progress && transport) {
+            if (shape_.progress) {
                 ASSERT_EQ(hier_progress_start(world), WEFT_SUCCESS) << weft_last_error();
             }
             process(rank, world);
