@@ -6,13 +6,13 @@
 #include <vector>
 
 TEST(Messages, BetweenThreads) {
-    messages::Series series(1, 150, false);
+    messages::Series series(1, 150);
     job::on_team([&](weft_comm *comm) { series.run(comm); });
 }
 
 TEST(Messages, BetweenProcesses) {
-    messages::Series series(1000001, 100, false);
-    series.run(weft_process_comm());
+    messages::Series series(1000001, 100);
+    job::on_processes([&](weft_comm *comm) { series.run(comm); });
 }
 
 // Over whatever way, a synchronous send is complete only when its receive is there: the random programs can see that within a process alone.

@@ -22,9 +22,11 @@ const RequestCall send_init_calls[] = {weft_send_init, weft_ssend_init, weft_bse
 std::string Places::describe() const {
     std::ostringstream out;
     for (size_t i = 0; i < at_.size(); i++) {
+        if (!here_[i])
+            continue;
         size_t place = at_[i].load(std::memory_order_relaxed);
-        const auto &list = program_.operations[size_t(first_) + i];
-        out << "  rank " << size_t(first_) + i << " at operation " << ptrdiff_t(place) - 1 << " of " << list.size();
+        const auto &list = program_.operations[i];
+        out << "  rank " << i << " at operation " << ptrdiff_t(place) - 1 << " of " << list.size();
         if (place > 0 && place <= list.size())
             out << ", kind " << int(list[place - 1].kind);
         out << "\n";

@@ -18,14 +18,14 @@ namespace messages {
 // ThreadSanitizer; that a synchronous send is complete only when its receive was begun is weft's to publish.
 class Places {
   public:
-    // Ranks first … first + count - 1 of the program are in this process.
-    Places(const Program &program, int first, int count)
-        : program_(program), first_(first), at_(size_t(count)), moves_(0) {
+    // `here`, by rank: it is in this process.
+    Places(const Program &program, const std::vector<bool> &here)
+        : program_(program), here_(here), at_(here.size()), moves_(0) {
         for (auto &place : at_)
             place.store(0, std::memory_order_relaxed);
     }
     void enter(int rank, size_t place) {
-        at_[size_t(rank - first_)].store(place + 1, std::memory_order_relaxed);
+        at_[size_t(rank)].store(place + 1, std::memory_order_relaxed);
         moves_.fetch_add(1, std::memory_order_relaxed);
     }
     void move() {
@@ -33,8 +33,7 @@ class Places {
     }
     // Has the rank come to this place? Who cannot be seen may have.
     bool may_be_at(int rank, size_t place) const {
-        bool seen = rank >= first_ && rank < first_ + int(at_.size());
-        return !seen || at_[size_t(rank - first_)].load(std::memory_order_relaxed) > place;
+        return !here_[size_t(rank)] || at_[size_t(rank)].load(std::memory_order_relaxed) > place;
     }
     uint64_t moves() const {
         return moves_.load(std::memory_order_relaxed);
@@ -43,7 +42,7 @@ class Places {
 
   private:
     const Program &program_;
-    int first_;
+    std::vector<bool> here_;
     std::vector<std::atomic<size_t>> at_; // 1 + the place in the rank's operations
     std::atomic<uint64_t> moves_;
 };

@@ -10,25 +10,24 @@ namespace messages {
 
 class Series {
   public:
-    // `programs` of them, from a seed on. `all_here`: all ranks are in this process, whatever weft thinks.
-    Series(uint64_t first_seed, int programs, bool all_here);
+    // `programs` of them, from a seed on.
+    Series(uint64_t first_seed, int programs);
 
     // By every rank. Ends after the first program that goes wrong at any of them.
     void run(weft_comm *comm);
 
   private:
     struct Shared {
-        Shared(uint64_t seed, int ranks, int first, int count)
-            : program(seed, ranks), places(program, first, count), watch(program, places) {}
+        Shared(uint64_t seed, const std::vector<bool> &here)
+            : program(seed, int(here.size())), places(program, here), watch(program, places) {}
         Program program;
         Places places;
         Watch watch;
     };
-    std::shared_ptr<Shared> program(uint64_t seed, weft_comm *comm);
+    std::shared_ptr<Shared> program(uint64_t seed, const std::vector<bool> &here);
 
     uint64_t first_seed_;
     int programs_;
-    bool all_here_;
     std::mutex lock_;
     uint64_t newest_seed_ = 0;
     std::shared_ptr<Shared> newest_; // the ranks are never two programs apart

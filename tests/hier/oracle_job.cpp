@@ -100,9 +100,13 @@ void on_team(const body &run) {
     on_team(threads(), run);
 }
 
+void on_processes(const body &run) {
+    on_groups(weft_process_comm(), run);
+}
+
 void on_both(const body &run) {
     on_team(run);
-    on_groups(weft_process_comm(), run);
+    on_processes(run);
 }
 
 bool check(bool holds, const weft_comm *comm, const std::string &what) {

@@ -26,7 +26,9 @@ int threads();
 // Makes a team over all processes and runs the body in each of its threads. Thread 0 is the caller.
 void on_team(const body &run);
 void on_team(int threads, const body &run);
-// The body on the thread communicator, then (by the caller) on the process communicator.
+// The body on the process communicator, by the caller.
+void on_processes(const body &run);
+// The body on the thread communicator, then on the process communicator.
 void on_both(const body &run);
 // Enters, runs, leaves. `thread` may be WEFT_ANY_THREAD.
 void in_team(weft_team *team, int thread, const body &run);

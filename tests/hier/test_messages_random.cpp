@@ -36,7 +36,7 @@ TEST_P(Messages, RandomPrograms) {
     job.policy = limit % 2 ? WEFT_WAIT_BLOCK : WEFT_WAIT_AUTO;
     SimWorlds worlds(job);
     uint64_t number = shape * 12 + size_t(level) * 4 + limit;
-    messages::Series series(number * 100000 + 1, 16, true);
+    messages::Series series(number * 100000 + 1, 16);
     worlds.run([&](weft_comm *comm) { series.run(comm); });
 }
 
@@ -56,8 +56,7 @@ TEST(MessagesBesideAProgressThread, RandomPrograms) {
                 job.eager_limit = limit.eager;
                 job.unexpected_limit = limit.unexpected;
                 SimWorlds worlds(job);
-                messages::Series series(70000000 + uint64_t(limit.eager) * 10 + threads.size() + uint64_t(level), 10,
-                                        true);
+                messages::Series series(70000000 + uint64_t(limit.eager) * 10 + threads.size() + uint64_t(level), 10);
                 worlds.run([&](weft_comm *comm) { series.run(comm); });
             }
 }
@@ -68,7 +67,7 @@ TEST(ProcessMessages, RandomPrograms) {
         for (int processes : {1, 2, 3, 5}) {
             JobShape job{std::vector<int>(size_t(processes), 1), level};
             SimWorlds worlds(job);
-            messages::Series series(90000000 + uint64_t(processes) * 100000 + uint64_t(level), 25, true);
+            messages::Series series(90000000 + uint64_t(processes) * 100000 + uint64_t(level), 25);
             worlds.run_processes([&](int, hier_world *world) { series.run(world->process_comm); });
         }
 }
