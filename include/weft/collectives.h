@@ -13,7 +13,8 @@
  *   outlive the call. Any number may be under way, and be completed in any order; ranks start them in the same order,
  *   blocking ones among them.
  * - The persistent ones (weft_…_init) prepare the operation: weft_start() starts it, again and again, and completing it
- *   leaves the request for the next start. Ranks prepare them in the same order, and start them in any. Starting again takes
+ *   leaves the request for the next start. Ranks prepare them in the same order, other collectives among them, and start them in any
+ *   (who waits in one of them for ranks that wait in another collective waits for ever: a roll-call tells). Starting again takes
  *   no memory; on a thread communicator from the third start on, since ranks may be at two of them.
  * - On a thread communicator as many of a team's nonblocking operations move on at once as the team has slots (WEFT_SLOTS);
  *   those started later wait for their turn, which no call waits for. A persistent one has a slot of its own.

@@ -222,7 +222,8 @@ static inline bool hier_is_busy(const weft_comm *comm) {
 
 /*
  * The note tells calls apart that do not belong together, and those after such: it is published with the flag, and compared by
- * who meets it. Persistent collectives are started in any order: what goes before their starts says nothing.
+ * who meets it. Persistent collectives are started in any order: what goes before their starts says nothing;
+ * they are in the chain where they were prepared (part_make.c).
  */
 static inline uint64_t hier_next_chain(intra_member *member, const hier_ring *ring, const hier_arguments *arguments) {
     if (ring)

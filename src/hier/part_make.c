@@ -183,8 +183,11 @@ static int prepare(weft_comm *comm, hier_part *part, bool persistent, uint64_t n
 }
 
 int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request) {
-    /* Counted whatever comes of the call: the other ranks count it too. */
+    /* Counted whatever comes of the call: the other ranks count it too. Starts come in any order, but not this call: the next collective
+     * tells those apart that have prepared different ones. */
     uint64_t number = persistent ? comm->member->rings++ : 0;
+    if (persistent)
+        comm->member->chain = hier_chain(comm->member->chain, ~arguments->signature);
     hier_part *part = take(comm);
     if (!part)
         return WEFT_ERR_NOMEM;

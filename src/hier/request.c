@@ -208,8 +208,10 @@ static inline inter_id next_number(weft_comm *comm, const hier_arguments *argume
     inter_id id = {comm->context, persistent ? comm->persistent_sequence++ : comm->sequence++, persistent, 0};
     if (!comm->ledger) /* its process is alone in it */
         return id;
-    uint64_t *chain = &comm->ledger->chains[persistent];
-    id.signature = *chain = hier_chain(*chain, arguments->signature);
+    uint64_t *chains = comm->ledger->chains;
+    id.signature = chains[persistent] = hier_chain(chains[persistent], arguments->signature);
+    if (persistent) /* whatever order they are started in: the next collective tells different ones apart */
+        chains[false] = hier_chain(chains[false], ~arguments->signature);
     hier_ledger_need(comm);
     return id;
 }

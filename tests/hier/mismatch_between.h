@@ -37,8 +37,10 @@ inline std::string expect_between(weft_comm *comm, const one_call &mine, const s
     return sentence;
 }
 
-// Two different ranks, and two calls that are not the same text.
+// Two different ranks, and two calls that are not the same text; unless it is the next collective that tells apart what was prepared.
 inline void expect_two_calls(const std::string &sentence, const std::string &what) {
+    if (oracle::is_form("persistent") && sentence.find("after collectives that were not the same") != std::string::npos)
+        return;
     static const std::regex both(
         "rank (\\d+) called (weft_\\w+ \\([^)]*\\)), but rank (\\d+) called (weft_\\w+ \\([^)]*\\))");
     std::smatch found;
@@ -154,27 +156,28 @@ struct one_start {
 
 using where = weft_request **;
 inline const one_start started[] = {
-    {"barrier", [](weft_comm *c, const int *, int *, where r) { return weft_ibarrier(c, r); }},
-    {"bcast", [](weft_comm *c, const int *, int *b, where r) { return weft_ibcast(b, 2, WEFT_INT, 0, c, r); }},
-    {"bcast root 1", [](weft_comm *c, const int *, int *b, where r) { return weft_ibcast(b, 2, WEFT_INT, 1, c, r); }},
-    {"bcast long", [](weft_comm *c, const int *, int *b, where r) { return weft_ibcast(b, many, WEFT_INT, 0, c, r); }},
+    {"barrier", [](weft_comm *c, const int *, int *, where r) { return START(barrier)(c, r); }},
+    {"bcast", [](weft_comm *c, const int *, int *b, where r) { return START(bcast)(b, 2, WEFT_INT, 0, c, r); }},
+    {"bcast root 1", [](weft_comm *c, const int *, int *b, where r) { return START(bcast)(b, 2, WEFT_INT, 1, c, r); }},
+    {"bcast long", [](weft_comm *c, const int *, int *b, where r) { return START(bcast)(b, many, WEFT_INT, 0, c, r); }},
     {"reduce",
-     [](weft_comm *c, const int *a, int *b, where r) { return weft_ireduce(a, b, 2, WEFT_INT, WEFT_SUM, 0, c, r); }},
-    {"reduce long",
-     [](weft_comm *c, const int *a, int *b, where r) { return weft_ireduce(a, b, many, WEFT_INT, WEFT_SUM, 0, c, r); }},
+     [](weft_comm *c, const int *a, int *b, where r) { return START(reduce)(a, b, 2, WEFT_INT, WEFT_SUM, 0, c, r); }},
+    {"reduce long", [](weft_comm *c, const int *a, int *b,
+                       where r) { return START(reduce)(a, b, many, WEFT_INT, WEFT_SUM, 0, c, r); }},
     {"allreduce",
-     [](weft_comm *c, const int *a, int *b, where r) { return weft_iallreduce(a, b, 2, WEFT_INT, WEFT_SUM, c, r); }},
-    {"allreduce long",
-     [](weft_comm *c, const int *a, int *b, where r) { return weft_iallreduce(a, b, many, WEFT_INT, WEFT_MAX, c, r); }},
-    {"gather",
-     [](weft_comm *c, const int *a, int *b, where r) { return weft_igather(a, 2, WEFT_INT, b, 2, WEFT_INT, 0, c, r); }},
+     [](weft_comm *c, const int *a, int *b, where r) { return START(allreduce)(a, b, 2, WEFT_INT, WEFT_SUM, c, r); }},
+    {"allreduce long", [](weft_comm *c, const int *a, int *b,
+                          where r) { return START(allreduce)(a, b, many, WEFT_INT, WEFT_MAX, c, r); }},
+    {"gather", [](weft_comm *c, const int *a, int *b,
+                  where r) { return START(gather)(a, 2, WEFT_INT, b, 2, WEFT_INT, 0, c, r); }},
     {"scatter", [](weft_comm *c, const int *a, int *b,
-                   where r) { return weft_iscatter(a, 2, WEFT_INT, b, 2, WEFT_INT, 1, c, r); }},
-    {"allgather",
-     [](weft_comm *c, const int *a, int *b, where r) { return weft_iallgather(a, 2, WEFT_INT, b, 2, WEFT_INT, c, r); }},
+                   where r) { return START(scatter)(a, 2, WEFT_INT, b, 2, WEFT_INT, 1, c, r); }},
+    {"allgather", [](weft_comm *c, const int *a, int *b,
+                     where r) { return START(allgather)(a, 2, WEFT_INT, b, 2, WEFT_INT, c, r); }},
     {"alltoall",
-     [](weft_comm *c, const int *a, int *b, where r) { return weft_ialltoall(a, 2, WEFT_INT, b, 2, WEFT_INT, c, r); }},
-    {"scan", [](weft_comm *c, const int *a, int *b, where r) { return weft_iscan(a, b, 2, WEFT_INT, WEFT_SUM, c, r); }},
+     [](weft_comm *c, const int *a, int *b, where r) { return START(alltoall)(a, 2, WEFT_INT, b, 2, WEFT_INT, c, r); }},
+    {"scan",
+     [](weft_comm *c, const int *a, int *b, where r) { return START(scan)(a, b, 2, WEFT_INT, WEFT_SUM, c, r); }},
 };
 
 // Three under way, the one in the middle of which is `mine`, and a barrier: ranks of even number wait, the others test. The barrier
@@ -195,6 +198,9 @@ inline void expect_started(weft_comm *comm, const one_start &mine) {
         while (!flag)
             code = weft_test(&request, &flag, nullptr);
         EXPECT_TRUE(code == WEFT_SUCCESS || code == WEFT_ERR_MISMATCH) << mine.name << ": " << weft_last_error();
+    }
+    if (requests[1]) { /* persistent */
+        EXPECT_OK(weft_request_free(&requests[1]));
     }
     EXPECT_STREQ(weft_strerror(WEFT_ERR_MISMATCH), weft_strerror(code)) << mine.name << ": " << weft_last_error();
     EXPECT_EQ(WEFT_ERR_MISMATCH, weft_barrier(comm)) << mine.name;

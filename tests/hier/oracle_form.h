@@ -25,9 +25,24 @@ int in_form(Block block, Begin begin, Prepare prepare, Arguments... arguments) {
         code = weft_start(&request);
     if (!code)
         code = weft_wait(&request, WEFT_STATUS_IGNORE);
-    if (!code && persistent)
-        code = weft_request_free(&request);
-    return code;
+    int freed = persistent && request ? weft_request_free(&request) : WEFT_SUCCESS;
+    return code ? code : freed;
+}
+
+inline weft_request **request_of(weft_request **request) {
+    return request;
+}
+template <class First, class... Rest> weft_request **request_of(First, Rest... rest) {
+    return request_of(rest...);
+}
+
+template <class Begin, class Prepare, class... Arguments>
+int start_in_form(Begin begin, Prepare prepare, Arguments... arguments) {
+    static const bool persistent = is_form("persistent");
+    if (!persistent)
+        return begin(arguments...);
+    int code = prepare(arguments...);
+    return code ? code : weft_start(request_of(arguments...));
 }
 
 } // namespace oracle
@@ -35,5 +50,9 @@ int in_form(Block block, Begin begin, Prepare prepare, Arguments... arguments) {
 // FORM(bcast)(buffer, count, type, root, comm)
 #define FORM(name)                                                                                                     \
     [](auto... arguments) { return oracle::in_form(weft_##name, weft_i##name, weft_##name##_init, arguments...); }
+
+// START(bcast)(buffer, count, type, root, comm, &request): without waiting, hence nonblocking where ORACLE_FORM says nothing
+#define START(name)                                                                                                    \
+    [](auto... arguments) { return oracle::start_in_form(weft_i##name, weft_##name##_init, arguments...); }
 
 #endif

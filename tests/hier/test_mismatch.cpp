@@ -27,13 +27,15 @@ void say_what_hangs(int) {
 // "bcast root 0" is weft_bcast, and so is "nothing".
 std::string function_of(const one_call &call) {
     std::string name = strcmp(call.name, "nothing") ? call.name : "bcast";
-    return "weft_" + name.substr(0, name.find(' '));
+    return (oracle::is_form("nonblocking") ? "weft_i" : "weft_") + name.substr(0, name.find(' '));
 }
 
 // One thread calls `odd`, the others `usual`. A team of its own each time: after a mismatch it is only good to be freed.
 // `exact`: at least one notices where every rank of one of the calls waits for another, and who returns may free its memory.
 // Whoever gets an error gets both ranks and both calls with it.
 void meet(int threads, int odd_thread, const one_call &odd, const one_call &usual, bool exact) {
+    if (!comparable(odd, usual))
+        return;
     snprintf(under_way, sizeof(under_way), "hangs: thread %d of %d calls %s, the others %s\n", odd_thread, threads,
              odd.name, usual.name);
     alarm(100);
