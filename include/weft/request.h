@@ -8,7 +8,7 @@
  *
  * Progress: every weft call that waits or tests moves on the messages of the calling thread, its parts in collectives of thread
  * communicators, and all that goes between processes. With WEFT_PROGRESS=thread a thread of weft's own does so, too, while the thread is
- * outside of weft; a user's operation may then be called by it.
+ * outside of weft.
  * A list may mix requests of messages and of collectives, of several communicators.
  * Threads: one thread uses a request at a time: of a thread communicator the one that made it, of a process communicator under
  * FUNNELED only the one that called weft_init.

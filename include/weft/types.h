@@ -105,7 +105,8 @@ extern WEFT_API const weft_op weft_op_sum, weft_op_prod, weft_op_max, weft_op_mi
 
 /**
  * A user's reduction: `inout[i] = in[i] op inout[i]` for `count` elements of `type`; in holds the operand of the lower
- * ranks. It must be associative, and is called on any thread of the team, by several threads at once on different elements.
+ * ranks. It must be associative, and is called on any thread of the team (with WEFT_PROGRESS=thread also on one of weft's own), by several
+ * threads at once on different elements.
  * It must not call weft, but may ask for the size, name and extent of the type. in and inout do not overlap.
  */
 typedef void weft_op_function(const void *in, void *inout, size_t count, const weft_datatype *type);
