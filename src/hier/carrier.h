@@ -36,6 +36,7 @@ typedef struct hier_letter {
     const void *buffer;
     size_t bytes;
     bool rendezvous;
+    size_t under_way; /* of hier_peer.under_way: its own */
     intra_send *send;
     /* Of the others: */
     inter_arrival arrival;
@@ -72,10 +73,11 @@ typedef struct hier_holding {
 typedef struct hier_peer {
     uint32_t sent, expected; /* numbers of messages, modulo 2³² */
     hier_holding early;      /* came too early, in any order */
-    bool stopped;            /* it has no room: messages to it wait at this end until they are fetched (flow.c) */
-    bool wants_stop;         /* this end has no room: it is to be stopped … */
-    bool told_stop;          /* … and was told so */
-    inter_request request;   /* of what it is told */
+    size_t under_way; /* bytes of messages to it that the transport has taken and not let go: copied on their way */
+    bool stopped;     /* it has no room: messages to it wait at this end until they are fetched (flow.c) */
+    bool wants_stop;  /* this end has no room: it is to be stopped … */
+    bool told_stop;   /* … and was told so */
+    inter_request request; /* of what it is told */
     inter_completion completion;
 } hier_peer;
 

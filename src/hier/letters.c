@@ -41,6 +41,11 @@ static void stand_in(hier_letter *letter, inter_am_header *header) {
     hier_wire_set(header, HIER_FLAG_EMPTY, 0);
 }
 
+/* Who starts many before it looks for what comes does not hear that it is to stop: so much at most is copied on its way. */
+static bool has_no_room(const hier_channel *channel, const hier_peer *peer) {
+    return peer->stopped || peer->under_way > (size_t)channel->world->config.unexpected_limit;
+}
+
 static int send_letter(hier_channel *channel, hier_letter *letter) {
     int code = hier_channel_listen(channel); /* the sender may be another thread, which could not */
     if (code)
@@ -48,7 +53,7 @@ static int send_letter(hier_channel *channel, hier_letter *letter) {
     inter_transport *transport = channel->transport;
     hier_peer *peer = &channel->peers[letter->peer];
     inter_am_header header = letter->header;
-    letter->rendezvous |= peer->stopped;
+    letter->rendezvous |= has_no_room(channel, peer);
     if (letter->rendezvous && !letter->bytes)
         stand_in(letter, &header);
     letter->request.data = letter->data.type ? &letter->data : NULL;
@@ -56,6 +61,8 @@ static int send_letter(hier_channel *channel, hier_letter *letter) {
     code = transport->am_send(transport, letter->peer, &header, letter->buffer, letter->bytes, letter->rendezvous,
                               &letter->request);
     peer->sent += !code;
+    letter->under_way = !code && !letter->rendezvous && letter->completion.pending ? letter->bytes : 0;
+    peer->under_way += letter->under_way;
     return code;
 }
 
@@ -111,7 +118,10 @@ bool hier_end_letters(hier_channel *channel) {
         inter_completion *completion = channel->done;
         channel->done = completion->next;
         completion->queued = false;
-        end(completion->owner, completion->error);
+        hier_letter *letter = completion->owner;
+        if (letter->kind == HIER_LETTER_SEND)
+            channel->peers[letter->peer].under_way -= letter->under_way;
+        end(letter, completion->error);
     }
     return some;
 }

@@ -95,6 +95,22 @@ static bool enclose(hier_letter *letter, const hier_envelope *envelope) {
     return letter->packed;
 }
 
+/* Who only starts sends hears now and then, too, when he is to stop (flow.c). By what has the mailbox. */
+static bool is_to_listen(weft_comm *comm, size_t bytes) {
+    comm->unheard += bytes;
+    if (comm->unheard <= (size_t)comm->world->config.unexpected_limit / 4)
+        return false;
+    comm->unheard = 0;
+    return true;
+}
+
+static void listen_to_others(weft_comm *comm) {
+    if (comm->channel == &comm->world->channel)
+        hier_look_beside(comm->world);
+    else
+        hier_look_at(comm->channel, &comm->agent->bell);
+}
+
 /* To a rank of another process. */
 static int send_away(hier_message *message, int node, int thread) {
     const hier_envelope *envelope = &message->envelope;
@@ -131,6 +147,7 @@ int hier_message_send(hier_message *message) {
         return WEFT_SUCCESS;
     int place = hier_layout_place(comm->layout, envelope->peer), code = WEFT_SUCCESS;
     int node = hier_layout_node(comm->layout, place), thread = place - (int)comm->layout->offsets[node];
+    bool listens = false;
     hier_mailbox_enter(comm);
     hier_observe_send(comm, node, envelope->bytes);
     if (node == comm->node) {
@@ -140,8 +157,11 @@ int hier_message_send(hier_message *message) {
                             envelope->bytes, envelope->mode == HIER_SYNCHRONOUS, &message->send);
     } else {
         code = send_away(message, node, thread);
+        listens = is_to_listen(comm, envelope->bytes);
     }
     hier_mailbox_leave(comm);
+    if (listens)
+        listen_to_others(comm);
     return code;
 }
 

@@ -7,6 +7,9 @@
 #include <cstdlib>
 #include <malloc.h>
 #include <vector>
+extern "C" {
+#include <hier/comm.h>
+}
 
 namespace many {
 
@@ -125,6 +128,35 @@ void unexpected_and_received_in_reverse(const End &end) {
         ASSERT_EQ(value, int(i) * 7);
     }
     EXPECT_OK(weft_waitall(count, requests.data(), WEFT_STATUSES_IGNORE));
+    EXPECT_OK(weft_barrier(end.comm));
+}
+
+void unexpected_are_bounded(const End &end) {
+    constexpr size_t bytes = 3000;
+    constexpr size_t held = 1u << 20;      // by the transport
+    constexpr size_t bytes_of_offer = 640; // what stands for a message that stays with its sender
+    const size_t limit = end.comm->mailbox->limits.unexpected_bytes, count = 6 * (limit + held) / bytes;
+    std::vector<unsigned char> out(bytes, 7), in(bytes);
+    std::vector<weft_request *> requests(end.sends ? count : 0, nullptr);
+    for (weft_request *&request : requests)
+        ASSERT_EQ(WEFT_SUCCESS, weft_isend(out.data(), bytes, WEFT_BYTE, end.peer, 1, end.comm, &request));
+    if (end.sends) {
+        EXPECT_OK(weft_send(nullptr, 0, WEFT_BYTE, end.peer, 2, end.comm));
+    }
+    size_t most = 0;
+    for (int found = end.sends; !found;) {
+        ASSERT_EQ(WEFT_SUCCESS, weft_iprobe(end.peer, 2, end.comm, &found, nullptr));
+        most = std::max(most, atomic_load_explicit(&end.comm->mailbox->parcel_bytes, memory_order_relaxed));
+    }
+    EXPECT_LE(most, 2 * limit + held + count * bytes_of_offer); // some was let go before the sender was told
+    if (!end.sends) {
+        EXPECT_OK(weft_recv(nullptr, 0, WEFT_BYTE, end.peer, 2, end.comm, nullptr));
+    }
+    for (size_t i = 0; !end.sends && i < count; i++) {
+        ASSERT_EQ(WEFT_SUCCESS, weft_recv(in.data(), bytes, WEFT_BYTE, end.peer, 1, end.comm, nullptr));
+        ASSERT_EQ(in, out) << i;
+    }
+    EXPECT_OK(weft_waitall(requests.size(), requests.data(), WEFT_STATUSES_IGNORE));
     EXPECT_OK(weft_barrier(end.comm));
 }
 

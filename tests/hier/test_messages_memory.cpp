@@ -32,4 +32,8 @@ TEST(MessagesMemory, UnexpectedAndReceivedInReverse) {
     run(many::unexpected_and_received_in_reverse);
 }
 
+TEST(MessagesMemory, UnexpectedAreBounded) {
+    run(many::unexpected_are_bounded);
+}
+
 } // namespace
