@@ -210,15 +210,20 @@ static bool take_line(inter_lines *lines, inter_neighbour *from, uint32_t filled
     return true;
 }
 
+/* Then others have their turn: a sender may add as fast as this end takes. */
+#define MOST_AT_ONCE 64
+
 unsigned inter_lines_take(inter_lines *lines, inter_neighbour *from) {
     unsigned events = 0;
     for (bool over = false;;) {
         uint32_t filled = inter_lines_filled(from, from->taken + 1);
         if (!take_line(lines, from, filled, &events))
             break;
-        if (over || from->read == INTER_LINE_ROOM)
+        if (over || from->read == INTER_LINE_ROOM) {
             inter_lines_leave(from), over = false;
-        else if (!is_wanted(lines, from) || !(over = inter_lines_is_over(from)))
+            if (events >= MOST_AT_ONCE)
+                break;
+        } else if (!is_wanted(lines, from) || !(over = inter_lines_is_over(from)))
             break; /* else once more, for what was added before it was */
     }
     return events;

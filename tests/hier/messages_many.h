@@ -25,7 +25,7 @@ void posted_and_matched_in_reverse(const End &end);
 // Sent before a receive is there, and received from the last to the first.
 void unexpected_and_received_in_reverse(const End &end);
 
-// Six times as much as may be held without a receive (WEFT_UNEXPECTED_LIMIT), while the receiver looks for something else.
+// Ten times as much as may be held without a receive (WEFT_UNEXPECTED_LIMIT), while the receiver looks for something else.
 void unexpected_are_bounded(const End &end);
 
 } // namespace many
