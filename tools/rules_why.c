@@ -125,6 +125,7 @@ static int make_machine(rules_question *asked) {
     asked->machine.nodes = asked->key.nodes / processes;
     asked->machine.threads = asked->key.threads;
     asked->key.one_host = asked->machine.nodes == 1;
+    asked->key.reads = asked->key.one_host && asked->key.nodes > 1;
     return 0;
 }
 
@@ -177,6 +178,8 @@ static const char *reason(const hier_rule *rule, enum hier_miss miss, const hier
         return text;
     case HIER_MISS_HOSTS:
         return "no: for nodes of one host";
+    case HIER_MISS_READS:
+        return "no: for nodes of one host that may read each other's memory";
     case HIER_MISS_ORDER:
         return "no: loses the order of the ranks";
     case HIER_MISS_BRACKETS:
@@ -211,6 +214,7 @@ static void print_override(const hier_selector *selector, const hier_key *key) {
         printf("WEFT_ALGORITHM: /%s%s\n", hier_thread_algorithm_name(fixed->thread),
                hier_thread_override_serves(fixed, *key)         ? ""
                : key->bracketed && fixed->thread != HIER_INLINE ? brackets
+               : fixed->thread == HIER_DIRECT                   ? " gives way: no other process's memory can be read"
                                                                 : " gives way: more bytes than a cell has room for");
 }
 

@@ -50,8 +50,8 @@ typedef struct weft_traffic {
  * once a send.
  *
  * `on_host`, `between_hosts`: what this process has sent to other processes, of its host or of others; counted where the engine
- * issues the sends of a schedule, and where a rank sends a message. Sums over all processes are what has crossed; what a process
- * receives is not counted again.
+ * issues the sends of a schedule, and where a rank sends a message. What threads of another process read for themselves counts as
+ * one message to that process. Sums over all processes are what has crossed; what a process receives is not counted again.
  *
  * `inside`: what ranks took over from other ranks of their process. Of messages, those sent. Of collectives on a thread
  * communicator it is reckoned from the call, for a node of T ranks out of p, by what must change hands whatever the algorithm:

@@ -75,7 +75,8 @@ static inline hier_key hier_key_without_bytes(enum inter_collective collective, 
                       .bytes = 0,
                       .commutative = true,
                       .bracketed = false,
-                      .one_host = layout->one_host};
+                      .one_host = layout->one_host,
+                      .reads = layout->reads};
 }
 
 /** With all that is known. An alltoall's `bytes` are those of one block: a rank contributes one for each rank. */

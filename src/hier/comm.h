@@ -32,7 +32,8 @@ typedef struct hier_slot {
     core_flag *arrived;      /* … here … */
     uint64_t base;           /* … above this, as the steps in the threads' cells are */
     const intra_cell *cells; /* these … */
-    int threads;             /* … so many */
+    int threads;             /* … so many … */
+    bool in_turn;            /* … and the first piece does not wait for theirs */
     uint64_t network_ns[2];  /* when the network part began and ended, as `error`; 0: not traced */
     int error;               /* of the network part; written before the release, read after it */
     hier_plan plan;          /* of collectives that are nothing but the network part: thread_alone.c */

@@ -297,7 +297,8 @@ static enum core_idle drive(void *argument, bool tired) {
         hier_ledger_watch(world);
     /* Who started it sleeps on the network, or the leader, should that thread have left. */
     bool sleeps = tired && !moved && missing < 0 && (self == 0 || slot->driver == self) && !slot->execution.done;
-    bool on_pieces = sleeps && inter_execution_is_gated(&slot->execution);
+    bool on_wire = call->pieces.in_turn && slot->execution.busy_lanes;
+    bool on_pieces = sleeps && !on_wire && inter_execution_is_gated(&slot->execution);
     if (sleeps && !on_pieces) {
         hier_bed_clear(&bed);
         asleep = hier_arm(&world->channel, &bed);
@@ -380,6 +381,7 @@ static void wait_by_driving(hier_call *call) {
 void hier_network(hier_call *call, int need_thread, unsigned need_phase, hier_start_function *start) {
     call->pieces.number = 1;
     call->pieces.at = 0;
+    call->pieces.in_turn = false;
     if (hier_single_node(call))
         return;
     call->start = start;
@@ -407,7 +409,7 @@ int hier_start(hier_call *call, const inter_view *view, const inter_binding *bin
     inter_binding bound = *binding;
     bound.processes = call->comm->layout->processes;
     bound.by_lines = call->comm->team->by_lines;
-    bound.counted_as = call->arguments->collective;
+    bound.counted_as = call->choice.thread == HIER_DIRECT ? INTER_COLLECTIVES : call->arguments->collective;
     hier_ledger_need(call->comm);
     hier_ledger_note(call->comm, call->arguments, id);
     return inter_execution_start(&call->slot->execution, &call->comm->world->engine, id, call->choice.process, view,
@@ -452,12 +454,19 @@ static void drive_soon(hier_call *call) {
     hier_funnel_leave(world);
 }
 
-/* As thread 0 of those that the leader is not among. Nothing is given up: what is entrusted is released. */
-static bool await_leader(hier_call *call) {
+/* As thread 0 of those that the leader is not among: the leader starts the network part, or has. */
+static bool have_entrusted(hier_call *call) {
     if (call->error)
         return false;
     if (!call->entrusted)
         entrust(call);
+    return true;
+}
+
+/* Nothing is given up: what is entrusted is released. */
+static bool await_leader(hier_call *call) {
+    if (!have_entrusted(call))
+        return false;
     core_flag *flag = &call->meeting.release->flag;
     uint64_t value = intra_value(&call->meeting, HIER_RELEASED);
     const core_waiting *waiting = &call->meeting.team->waiting;
@@ -497,13 +506,13 @@ bool hier_await_network(hier_call *call) {
 bool hier_await_piece(hier_call *call, size_t index) {
     intra_meeting *meeting = &call->meeting;
     core_flag *arrived = intra_counter(meeting, HIER_COUNTER_READY);
-    bool first = call->comm->thread == 0 && hier_is_funneled(call->comm->world);
-    bool alone =
-        first && !hier_is_leader(call->comm->world); /* it has the network part started, and then waits for its end */
-    if (alone || index + 1 == call->pieces.number)
+    if (index + 1 == call->pieces.number)
         return hier_await_network(call);
-    if (meeting->waits && first)
+    if (meeting->waits && call->comm->thread == 0 && hier_is_funneled(call->comm->world)) {
         await_needed(call);
+        if (!hier_is_leader(call->comm->world) && !have_entrusted(call))
+            return false;
+    }
     /* Acquire: pairs with tell_pieces() and hier_pieces_end(). */
     if (!intra_await_flag(meeting, arrived, intra_count(meeting, 0) + index + 1, INTRA_ALL))
         return hier_not_there(call);

@@ -38,7 +38,8 @@ typedef struct hier_pieces {
     size_t elements, strands; /* of each but the last */
     size_t cuts;              /* of blocks, instead of elements: into so many segments each is cut */
     size_t at;                /* the next one that this thread waits for */
-    bool gated;               /* they begin one by one */
+    bool gated;               /* they begin one by one … */
+    bool in_turn;             /* … and a thread is ready with one only when all before it have come */
 } hier_pieces;
 
 struct hier_call {

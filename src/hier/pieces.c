@@ -94,6 +94,8 @@ static size_t admit(void *argument) {
         size_t step = intra_step_of(&slot->cells[thread], slot->base);
         ready = step < ready ? step : ready;
     }
+    if (!ready && slot->in_turn)
+        ready = 1;
     return ready == slot->pieces ? SIZE_MAX : ready * slot->strands;
 }
 
@@ -111,6 +113,7 @@ void hier_pieces_begin(const hier_call *call) {
     hier_slot *slot = call->slot;
     const hier_pieces *pieces = &call->pieces;
     slot->strands = pieces->strands;
+    slot->in_turn = pieces->in_turn;
     slot->told = 0;
     slot->arrived = intra_counter(&call->meeting, HIER_COUNTER_READY);
     slot->base = intra_count(&call->meeting, 0);

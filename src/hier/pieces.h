@@ -54,6 +54,16 @@ static inline void hier_cut_blocks(hier_call *call, size_t typical, size_t eleme
         hier_cut_into(call, cuts, typical / cuts * element_bytes);
 }
 
+/**
+ * Every block is cut into exactly so many pieces, a strand each, as the view says, too; the first begins when the network part starts,
+ * and a thread is ready with one of the others only when all before it have come.
+ */
+static inline void hier_cut_in_turn(hier_call *call, size_t cuts) {
+    call->pieces.number = call->pieces.cuts = cuts;
+    call->pieces.strands = 1;
+    call->pieces.in_turn = true;
+}
+
 /** A node's block, of as many bytes for each of its ranks, on an average. */
 static inline size_t hier_typical_bytes(const hier_call *call) {
     return call->arguments->bytes * (size_t)call->comm->size / (size_t)call->comm->layout->nodes;

@@ -10,6 +10,10 @@
  * HIER_HOST: up to four processes of one host, which may share its cores: the model knows nothing of memory that is shared, nor of
  * a wake-up for each segment, and would take chains of short ones. These rows were measured there, and serve nobody else.
  *
+ * HIER_READS: likewise, where processes may read each other's memory: what each rank gets from another one is read straight from its
+ * buffer (direct.h) as soon as that saves more than the exchange of addresses costs. With up to sixteen processes of two threads; and
+ * the rows of HIER_HOST in front of them end where that is.
+ *
  * What up to four nodes have in segments is cut so that threads and network overlap (pieces.h). On one host two nodes get long ones,
  * which take longer than to wake who waits for one; three and four, what is copied twice where cores are short (INTER_CROWDED_BYTES).
  * Over a network short ones also keep both directions of a link busy; measured at 1 Gbit/s. To the model they are as good as none.
@@ -68,6 +72,9 @@ const hier_rule hier_rules[] = {
     {INTER_SCATTER,                1,   2, 24,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_SCATTER,                1, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_SCATTER,               32, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
+    {INTER_SCATTER,                2, ANY, KIB(16),  "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
+    {INTER_SCATTER,               16, ANY, KIB(64),  "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
+    {INTER_SCATTER,               16, ANY, ALL,      "nbFT",                   0,        HIER_DIRECT, HIER_READS},
     {INTER_SCATTER,                4,   1, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_SCATTER,                4, ANY, KIB(512), "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_SCATTER,                4, ANY, ALL,      "nbFT",                   KIB(512), HIER_FLAGS,  HIER_MODEL},
@@ -137,6 +144,10 @@ const hier_rule hier_rules[] = {
     {INTER_ALLTOALL,               1,   2, INLINE,   "nb1FT",                  0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_ALLTOALL,               1,   2, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_ALLTOALL,              16, ANY, INLINE,   "nb1FT",                  0,        HIER_INLINE, HIER_MODEL},
+    {INTER_ALLTOALL,               2, ANY, KIB(16),  "nb1FT",                  0,        HIER_FLAGS,  HIER_HOST},
+    {INTER_ALLTOALL,               4, ANY, KIB(32),  "nb1FT",                  0,        HIER_FLAGS,  HIER_HOST},
+    {INTER_ALLTOALL,              16, ANY, KIB(128), "nb1FT",                  0,        HIER_FLAGS,  HIER_HOST},
+    {INTER_ALLTOALL,              16, ANY, ALL,      "nb1FT",                  0,        HIER_DIRECT, HIER_READS},
     {INTER_ALLTOALL,               4, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_HOST},
     {INTER_ALLTOALL,               4, ANY, KIB(512), "nb1FT",                  0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLTOALL,               4, ANY, ALL,      "nb1FT",                  KIB(32),  HIER_FLAGS,  HIER_MODEL},

@@ -6,11 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const thread_names[HIER_THREAD_ALGORITHMS] = {[HIER_COUNTER] = "counter",
-                                                                 [HIER_FLAGS] = "flags",
-                                                                 [HIER_INLINE] = "inline",
-                                                                 [HIER_SLICES] = "slices",
-                                                                 [HIER_TREE] = "tree"};
+static const char *const thread_names[HIER_THREAD_ALGORITHMS] = {
+    [HIER_COUNTER] = "counter", [HIER_DIRECT] = "direct", [HIER_FLAGS] = "flags",
+    [HIER_INLINE] = "inline",   [HIER_SLICES] = "slices", [HIER_TREE] = "tree"};
 
 #define BIT(algorithm) (1u << (algorithm))
 
@@ -20,9 +18,9 @@ static const unsigned thread_algorithms[INTER_COLLECTIVES] = {
     [INTER_REDUCE] = BIT(HIER_COUNTER) | BIT(HIER_FLAGS) | BIT(HIER_INLINE) | BIT(HIER_SLICES) | BIT(HIER_TREE),
     [INTER_ALLREDUCE] = BIT(HIER_COUNTER) | BIT(HIER_FLAGS) | BIT(HIER_INLINE) | BIT(HIER_SLICES) | BIT(HIER_TREE),
     [INTER_GATHER] = BIT(HIER_FLAGS) | BIT(HIER_INLINE),
-    [INTER_SCATTER] = BIT(HIER_FLAGS) | BIT(HIER_INLINE),
+    [INTER_SCATTER] = BIT(HIER_DIRECT) | BIT(HIER_FLAGS) | BIT(HIER_INLINE),
     [INTER_ALLGATHER] = BIT(HIER_FLAGS) | BIT(HIER_INLINE) | BIT(HIER_SLICES),
-    [INTER_ALLTOALL] = BIT(HIER_FLAGS) | BIT(HIER_INLINE) | BIT(HIER_SLICES),
+    [INTER_ALLTOALL] = BIT(HIER_DIRECT) | BIT(HIER_FLAGS) | BIT(HIER_INLINE) | BIT(HIER_SLICES),
     [INTER_ALLTOALLV] = BIT(HIER_FLAGS),
     [INTER_GATHERV] = BIT(HIER_FLAGS),
     [INTER_SCATTERV] = BIT(HIER_FLAGS),
@@ -49,15 +47,21 @@ bool hier_fits_inline(hier_key key) {
 
 bool hier_thread_override_serves(const hier_override *fixed, hier_key key) {
     bool brackets = fixed->thread == HIER_INLINE || fixed->thread == HIER_SLICES;
-    return fixed->has_thread && (!key.bracketed || brackets) && (fixed->thread != HIER_INLINE || hier_fits_inline(key));
+    return fixed->has_thread && (!key.bracketed || brackets) &&
+           (fixed->thread != HIER_INLINE || hier_fits_inline(key)) && (fixed->thread != HIER_DIRECT || key.reads);
 }
 
 hier_choice hier_select_fixed(const hier_selector *selector, hier_key key, hier_choice choice) {
     const hier_override *fixed = &selector->overrides[key.collective];
     if (hier_thread_override_serves(fixed, key))
         choice.thread = fixed->thread;
-    if (hier_process_override_serves(fixed, key))
-        choice.process = &fixed->process;
+    if (!hier_process_override_serves(fixed, key))
+        return choice;
+    if (choice.thread == HIER_DIRECT && !fixed->has_thread) { /* whoever names it has it carry the data */
+        key.reads = false;
+        choice = hier_select_unfixed(selector, key);
+    }
+    choice.process = &fixed->process;
     return choice;
 }
 

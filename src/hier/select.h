@@ -10,7 +10,15 @@
 
 #include <inter/algorithm.h>
 
-enum hier_thread_algorithm { HIER_COUNTER, HIER_FLAGS, HIER_INLINE, HIER_SLICES, HIER_TREE, HIER_THREAD_ALGORITHMS };
+enum hier_thread_algorithm {
+    HIER_COUNTER,
+    HIER_DIRECT,
+    HIER_FLAGS,
+    HIER_INLINE,
+    HIER_SLICES,
+    HIER_TREE,
+    HIER_THREAD_ALGORITHMS
+};
 
 typedef struct hier_choice {
     const inter_algorithm *process;
@@ -32,13 +40,15 @@ typedef struct hier_key {
     size_t bytes; /* what one rank contributes in all, blocks for others together; 0 where only some ranks know it */
     bool commutative;
     bool bracketed; /* operands must meet in the fixed bracketing (core/bracket.h) */
-    bool one_host;  /* all nodes are processes of one host */
+    bool one_host;  /* all nodes are processes of one host … */
+    bool reads;     /* … several, and each may read the memory of the others */
 } hier_key;
 
 /** Where a rule's limits and its process-level algorithm come from. */
 enum hier_origin {
     HIER_MODEL,    /* no other algorithm is predicted to be much faster (inter/predict.h); tests/hier/test_rules.cpp */
     HIER_HOST,     /* measured on one host, where the model's network does not hold; serves nobody else */
+    HIER_READS,    /* as HIER_HOST, where processes may read each other's memory */
     HIER_STRUCTURE /* ranks know too little, or the thread level asks for it */
 };
 
@@ -81,6 +91,7 @@ enum hier_miss {
     HIER_MISS_THREADS,
     HIER_MISS_BYTES,
     HIER_MISS_HOSTS,
+    HIER_MISS_READS,
     HIER_MISS_ORDER,
     HIER_MISS_BRACKETS
 };
@@ -117,6 +128,8 @@ static inline enum hier_miss hier_rule_misses(const hier_selector *selector, con
         return HIER_MISS_BYTES;
     if (!key.one_host && rule->origin == HIER_HOST)
         return HIER_MISS_HOSTS;
+    if (!key.reads && rule->origin == HIER_READS)
+        return HIER_MISS_READS;
     if (!key.commutative && hier_rule_algorithm(selector, rule)->commutes)
         return HIER_MISS_ORDER;
     if (key.bracketed && !hier_rule_algorithm(selector, rule)->bracketed)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * alltoall: nb1FT/inline, nb1FT/flags, nb1FT/slices.
+ * alltoall: nb1FT/inline, nb1FT/flags, nb1FT/slices, nb1FT/direct.
  *
  * Threads of a node copy straight from each other's send buffers (inline: cells). What goes to another node is packed by all threads
  * into the leader's memory (inline: by who drives the network, onto the tray), so that each pair of nodes exchanges one message:
@@ -9,11 +9,12 @@
  *
  * By slices thread t copies slice t of each block and of each message, for whomever it is, instead of all that is its own.
  *
+ * Directly every thread reads its blocks from the send buffers of other processes' threads, too (direct.h).
+ *
  * Where the messages are cut into segments, threads pack and unpack them piece by piece (pieces.h).
  */
 #include <core/error.h>
-#include <hier/moves.h>
-#include <hier/pieces.h>
+#include <hier/direct.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,17 +178,28 @@ static void unpack_piece(const hier_call *call, size_t index) {
     }
 }
 
-/* What the others read from; in place, from a copy. Without memory for that nobody gets anything. */
-static const void *shown(hier_call *call) {
+/* A copy of what this thread sends, in one run. Without memory for that nobody gets anything. */
+static const void *packed(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
-    if (!arguments->in_place)
-        return arguments->send;
-    size_t all = arguments->bytes * (size_t)call->comm->size;
+    size_t ranks = (size_t)call->comm->size, all = arguments->bytes * ranks;
     char *copies = hier_more_scratch(call, HIER_COPIES, all);
-    core_data own = hier_own_received(call, 0, arguments->bytes);
+    core_data own =
+        arguments->in_place ? hier_own_received(call, 0, arguments->bytes) : hier_own_sent(call, 0, arguments->bytes);
     if (copies)
-        core_pack(copies, own.buffer, own.type, own.count * (size_t)call->comm->size, 0, all);
+        core_pack(copies, own.buffer, own.type, own.count * ranks, 0, all);
     return copies;
+}
+
+/* What the others read from; in place, from a copy. */
+static const void *shown(hier_call *call) {
+    return call->arguments->in_place ? packed(call) : call->arguments->send;
+}
+
+/* Likewise, and other processes read one run. */
+static const void *shown_directly(hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    bool strided = arguments->laid_out && !arguments->send_type->contiguous;
+    return strided ? packed(call) : shown(call);
 }
 
 static void offer(hier_call *call) {
@@ -261,11 +273,53 @@ static bool by_offers(hier_call *call) {
     HIER_OVER;
 }
 
+/* From the ranks of another node: their blocks lie one behind the other. */
+static void read_node(hier_call *call, int node) {
+    const hier_layout *layout = call->comm->layout;
+    size_t bytes = call->arguments->bytes, self = (size_t)call->comm->rank;
+    int threads = hier_layout_threads(layout, node);
+    core_data blocks = hier_own_received(call, layout->offsets[node], bytes);
+    blocks.count *= (size_t)threads;
+    hier_direct_read(call, (hier_source){node, 0, threads, self * bytes, bytes}, blocks);
+}
+
+static void take_local(hier_call *call) {
+    size_t bytes = call->arguments->bytes, first = hier_first_rank(call), self = (size_t)call->comm->rank;
+    if (!has_memory(call))
+        return;
+    for (size_t from = 0; from < (size_t)hier_threads(call); from++)
+        hier_move(hier_own_received(call, first + from, bytes), hier_sent_by(call, (int)from, self, bytes),
+                  (intra_slice){0, bytes});
+}
+
+static bool by_direct(hier_call *call) {
+    const weft_comm *comm = call->comm;
+    HIER_RESUME(call);
+    hier_direct_offer(call, shown_directly(call),
+                      call->arguments->bytes * ((size_t)comm->size - (size_t)hier_threads(call)));
+    HIER_AWAIT(call, hier_await_sync(call, HIER_OFFERED));
+    hier_drive_once(call);
+    take_local(call);
+    HIER_AWAIT(call, hier_await_addresses(call));
+    for (int i = 1; i < comm->layout->nodes; i++)
+        read_node(call, (comm->node + i) % comm->layout->nodes);
+    hier_have_read(call);
+    HIER_AWAIT(call, hier_await_readers(call));
+    HIER_OVER;
+}
+
 bool hier_thread_alltoall(hier_call *call) {
     /* Nodes with unequal threads exchange blocks of unequal size. */
     if (!inter_is(INTER_ALLTOALLV, call->choice.process->collectives))
         call->choice.process =
             hier_select(&call->comm->world->selector, hier_key_without_bytes(INTER_ALLTOALLV, call->comm->layout))
                 .process;
-    return is_inline(call) ? by_inline(call) : by_offers(call);
+    switch (call->choice.thread) {
+    case HIER_INLINE:
+        return by_inline(call);
+    case HIER_DIRECT:
+        return by_direct(call);
+    default:
+        return by_offers(call);
+    }
 }

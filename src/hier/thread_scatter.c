@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * scatter: nbFT/inline, MST/flags, the mirror of gather.
+ * scatter: nbFT/inline, MST/flags, nbFT/direct, the mirror of gather.
  *
  *     flags, root's node:   every thread copies its block straight out of the root's send buffer
  *     flags, other nodes:   one message brings the node's blocks into the leader's memory; every thread copies its own, piece by
  *                           piece where the message is cut into segments (pieces.h): they are still in a cache then
+ *     direct:               every thread copies its block out of the root's send buffer, on other nodes too (direct.h)
  *     inline:               likewise from the tray, where the root has put its node's blocks and the network the others'; so
  *                           nobody waits for those who copy. On one node from the root's cell, if it holds them
  */
 #include <core/error.h>
-#include <hier/moves.h>
-#include <hier/pieces.h>
+#include <hier/direct.h>
 #include <string.h>
 
 static int start(hier_call *call, const void *send, void *recv) {
@@ -120,6 +120,36 @@ static bool by_flags(hier_call *call) {
     HIER_OVER;
 }
 
+/* The root's buffer is one run: what the network could send. */
+static bool by_direct(hier_call *call) {
+    size_t bytes = call->arguments->bytes, rank = (size_t)call->comm->rank;
+    size_t elsewhere = (size_t)call->comm->size - (size_t)hier_threads(call);
+    bool root = hier_is_root(call);
+    HIER_RESUME(call);
+    hier_direct_offer(call, root ? call->arguments->send : NULL, root ? bytes * elsewhere : 0);
+    if (hier_on_root_node(call)) {
+        HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_OFFERED));
+        hier_drive_once(call);
+        hier_move(hier_own_received(call, 0, bytes), hier_sent_by(call, call->root_thread, rank, bytes),
+                  (intra_slice){0, bytes});
+    } else {
+        HIER_AWAIT(call, hier_await_addresses(call));
+        hier_direct_read(call, (hier_source){call->root_node, call->root_thread, 1, rank * bytes, bytes},
+                         hier_own_received(call, 0, bytes));
+    }
+    hier_have_read(call);
+    if (root || call->comm->thread == 0)
+        HIER_AWAIT(call, hier_await_readers(call));
+    HIER_OVER;
+}
+
 bool hier_thread_scatter(hier_call *call) {
-    return call->choice.thread == HIER_INLINE ? by_inline(call) : by_flags(call);
+    switch (call->choice.thread) {
+    case HIER_INLINE:
+        return by_inline(call);
+    case HIER_DIRECT:
+        return by_direct(call);
+    default:
+        return by_flags(call);
+    }
 }

@@ -21,6 +21,8 @@ void hier_world_survey(const hier_world *world, hier_layout *layout) {
         layout->threads = threads > layout->threads ? threads : layout->threads;
         layout->one_host &= hier_world_host(world, hier_layout_process(layout, node)) == first;
     }
+    const inter_transport *transport = world->channel.transport;
+    layout->reads = layout->one_host && layout->nodes > 1 && transport && transport->read;
 }
 
 static int look_up_card(const hier_world *world, int process, hier_card *card) {

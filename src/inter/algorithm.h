@@ -74,7 +74,7 @@ typedef struct inter_algorithm inter_algorithm;
  * receive; NULL counts: `count` elements each, packed.
  * Collectives of blocks whose algorithm has a segment size are cut when all blocks have `count` elements, or when `typical` says what
  * the segments are measured against, equal in all ranks: every block into as many segments as one of so many elements needs.
- * Reduce_scatter with `typical` is not in place.
+ * Reduce_scatter with `typical` is not in place. With `cuts` they are cut into so many, whatever the algorithm says.
  * Reductions in the fixed bracketing, of several ranks a process: INTER_SEND has the process's own `leaves` (leaves.h), one each
  * `stride` elements; NULL: the operand of its only rank.
  */
@@ -88,7 +88,7 @@ typedef struct inter_view {
     /* Reductions: INTER_SEND and INTER_RECV are the same. Alltoall(v, w): what is to be sent stands in INTER_RECV. */
     bool in_place;
     uint64_t contents; /* equal when the arrays' contents are those of the view prepared before; 0: who knows */
-    size_t typical;
+    size_t typical, cuts;
     const size_t *offsets, *displs;
     const size_t *send_counts, *recv_counts;
     const size_t *send_offsets, *recv_offsets;

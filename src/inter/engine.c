@@ -16,7 +16,7 @@ static uint64_t tag_of(const inter_execution *execution, const inter_step *step,
 
 static void count_send(const inter_execution *execution, int peer, size_t bytes) {
     const inter_engine *engine = execution->engine;
-    if (engine->counters)
+    if (engine->counters && execution->counted_as < INTER_COLLECTIVES)
         core_count_traffic(engine->counters, execution->counted_as,
                            engine->on_host && engine->on_host[peer] ? CORE_ON_HOST : CORE_BETWEEN_HOSTS, 1, bytes);
 }

@@ -126,7 +126,7 @@ typedef struct inter_binding {
     const weft_op *op;
     const int *
         processes; /* by rank of the view: its rank in the transport, or NULL where they are the same; stays until it is done */
-    unsigned counted_as; /* the row of the counters: the user's collective (weft_counted) */
+    unsigned counted_as; /* the row of the counters: the user's collective (weft_counted); INTER_COLLECTIVES: in none */
     bool by_lines;       /* in every process: nobody sleeps while it waits; use the engine's lines, if it has any */
 } inter_binding;
 

@@ -356,6 +356,10 @@ static void leave_alone(inter_transport *base) {
     (void)base;
 }
 
+static int lines_read(const inter_transport *base, int peer, inter_run *from, size_t runs, void *to) {
+    return inter_pull_read_runs(((const inter_lines *)base)->neighbours[peer].process, from, runs, to);
+}
+
 inter_transport *inter_lines_transport(inter_lines *lines, inter_transport *inner, bool pulls, bool wakes) {
     close(lines->descriptor); /* everybody has it mapped */
     lines->descriptor = -1;
@@ -373,6 +377,7 @@ inter_transport *inter_lines_transport(inter_lines *lines, inter_transport *inne
     lines->base.arm = lines_arm;
     lines->base.lose = lines_lose;
     lines->base.connected = lines_connected;
+    lines->base.read = pulls ? lines_read : NULL;
     lines->base.disconnect = lines_disconnect;
     lines->base.close = leave_alone;
     inter_lines_am_open(lines);

@@ -7,6 +7,9 @@
 /* A few parts are on their way together, of shorter messages too. */
 #define LEAST_PART_BYTES ((size_t)8 << 10)
 
+/* Of one system call (IOV_MAX). */
+#define RUNS_AT_ONCE 1024
+
 static size_t chunk_of(size_t bytes) {
     size_t share = (bytes / INTER_PARTS + 63) / 64 * 64;
     return share < LEAST_PART_BYTES ? LEAST_PART_BYTES : share < INTER_PART_BYTES ? share : INTER_PART_BYTES;
@@ -101,20 +104,39 @@ static int error_of(int number) {
     return number == ESRCH ? WEFT_ERR_PROC_FAILED : number == ENOMEM ? WEFT_ERR_NOMEM : WEFT_ERR_TRANSPORT;
 }
 
-int inter_pull_read(int process, uint64_t from, void *to, size_t bytes) {
-    uint64_t here = (uintptr_t)to;
-    while (bytes) {
-        struct iovec local = {(void *)(uintptr_t)here, bytes}, remote = {(void *)(uintptr_t)from, bytes};
-        ssize_t moved = process_vm_readv(process, &local, 1, &remote, 1, 0);
+/* So much of them was read. */
+static void go_on(struct iovec **from, size_t *runs, size_t bytes) {
+    while (*runs && bytes >= (*from)->iov_len) {
+        bytes -= (*from)->iov_len;
+        ++*from;
+        --*runs;
+    }
+    if (*runs && bytes) {
+        (*from)->iov_base = (char *)(*from)->iov_base + bytes;
+        (*from)->iov_len -= bytes;
+    }
+}
+
+int inter_pull_read_runs(int process, struct iovec *from, size_t runs, void *to) {
+    while (runs) {
+        size_t at_once = runs < RUNS_AT_ONCE ? runs : RUNS_AT_ONCE, bytes = 0;
+        for (size_t run = 0; run < at_once; run++)
+            bytes += from[run].iov_len;
+        struct iovec local = {to, bytes};
+        ssize_t moved = process_vm_readv(process, &local, 1, from, at_once, 0);
         if (moved < 0 && errno == EINTR)
             continue;
-        if (moved <= 0)
+        if (moved < 0 || (!moved && bytes))
             return error_of(moved < 0 ? errno : EFAULT);
-        here += (uint64_t)moved;
-        from += (uint64_t)moved;
-        bytes -= (size_t)moved;
+        to = (char *)to + moved;
+        go_on(&from, &runs, (size_t)moved);
     }
     return WEFT_SUCCESS;
+}
+
+int inter_pull_read(int process, uint64_t from, void *to, size_t bytes) {
+    struct iovec run = {(void *)(uintptr_t)from, bytes};
+    return inter_pull_read_runs(process, &run, 1, to);
 }
 
 /* Copies [begin, end) of the data from the sender's memory. */

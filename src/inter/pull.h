@@ -26,6 +26,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #define INTER_PULLS      8   /* under way at once from one process to another; more wait */
 #define INTER_WITHDRAWN  128 /* offers that were taken back, of which the names are kept */
@@ -115,7 +116,10 @@ bool inter_pull_is_in_doubt(const inter_pulls *pulls, uint64_t name);
 /** Then: was it? Asked again until the sender has `told` it. */
 bool inter_pull_is_withdrawn(const inter_pulls *pulls, int index, bool *told);
 
-/** Reads `bytes` bytes at `from` in the memory of a process. Returns a weft error code. */
+/** Reads runs in the memory of a process, one behind the other; the array is changed. Returns a weft error code. */
+int inter_pull_read_runs(int process, struct iovec *from, size_t runs, void *to);
+
+/** One of them, at address `from`. */
 int inter_pull_read(int process, uint64_t from, void *to, size_t bytes);
 
 #endif

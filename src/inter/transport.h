@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 /** What several requests report to: how many are still under way, and the first error among them. */
 typedef struct inter_completion {
@@ -44,6 +45,9 @@ typedef struct inter_bed {
 } inter_bed;
 
 typedef struct inter_transport inter_transport;
+
+/** Bytes in the memory of a process: an address there, and how many. */
+typedef struct iovec inter_run;
 
 /** What goes before an active message: the sender's and the listener's business, carried as it is. */
 typedef struct inter_am_header {
@@ -112,6 +116,11 @@ struct inter_transport {
     /** A peer is out of reach, as others say: what is under way to it ends, WEFT_ERR_PROC_FAILED, and so does what is started later.
      * Nothing, where this one can tell itself or the peer is on this host. NULL: as nothing. */
     void (*lose)(inter_transport *self, int peer);
+    /**
+     * Reads runs of bytes, whose addresses are those of a peer, a process of this host, straight from its memory, one behind the other.
+     * From any thread, without the funnel. The array may be changed. Returns a weft error code. NULL: not every process of the job may.
+     */
+    int (*read)(const inter_transport *self, int peer, inter_run *from, size_t runs, void *to);
     /** Is there a connection to a peer, so that to send costs nothing more? NULL: to all. */
     bool (*connected)(const inter_transport *self, int peer);
     /** Gets ready to sleep: true and where, or false when there is something to progress now. The caller sleeps without the

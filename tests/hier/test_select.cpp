@@ -28,7 +28,7 @@ class Selector : public ::testing::Test {
     }
     static hier_key key_of(inter_collective collective, int nodes, size_t bytes, bool commutative = true,
                            int threads = 1) {
-        return {collective, nodes, threads, bytes, commutative, false, true};
+        return {collective, nodes, threads, bytes, commutative, false, true, nodes > 1};
     }
     std::string choice(inter_collective collective, int nodes, size_t bytes, bool commutative = true) {
         hier_choice made = hier_select(&selector, key_of(collective, nodes, bytes, commutative));
@@ -51,13 +51,14 @@ TEST_F(Selector, HasAChoiceForEverything) {
     for (int kind = 0; kind < INTER_COLLECTIVES; kind++)
         for (int nodes : {1, 2, 4, 5, 1000, INT_MAX})
             for (size_t bytes : {size_t(0), size_t(1), inline_bytes, inline_bytes + 1, SIZE_MAX})
-                for (int how = 0; how < 8; how++) {
+                for (int how = 0; how < 16; how++) {
                     bool commutative = how & 1, bracketed = how & 2;
                     if (bracketed && !inter_is(inter_collective(kind), INTER_REDUCTIONS))
                         continue;
                     hier_key key = key_of(inter_collective(kind), nodes, bytes, commutative, INT_MAX);
                     key.bracketed = bracketed;
                     key.one_host = how & 4;
+                    key.reads = how & 8;
                     hier_choice made = hier_select(&selector, key);
                     EXPECT_TRUE(!bracketed || made.process->bracketed);
                     ASSERT_NE(made.process, nullptr);
@@ -65,6 +66,7 @@ TEST_F(Selector, HasAChoiceForEverything) {
                     EXPECT_TRUE(served(inter_collective(kind), made.thread));
                     EXPECT_TRUE(commutative || !made.process->commutes);
                     EXPECT_TRUE(made.thread != HIER_INLINE || hier_fits_inline(key));
+                    EXPECT_TRUE(made.thread != HIER_DIRECT || key.reads);
                 }
 }
 
@@ -79,6 +81,7 @@ TEST_F(Selector, EveryRuleNamesAlgorithmsThatExist) {
             ASSERT_TRUE(inter_algorithm_find(rule->collective, rule->process, &algorithm)) << rule->process;
             EXPECT_EQ(hier_rule_algorithm(&selector, rule)->segment_bytes, rule->segment_bytes) << rule->process;
             EXPECT_TRUE(served(rule->collective, rule->thread));
+            EXPECT_EQ(rule->thread == HIER_DIRECT, rule->origin == HIER_READS);
             hier_key largest = key_of(rule->collective, rule->max_nodes, rule->max_bytes, true, rule->max_threads);
             EXPECT_TRUE(rule->thread != HIER_INLINE || hier_fits_inline(largest)) << rule->process;
             last = rule->max_nodes == INT_MAX && rule->max_threads == INT_MAX && rule->max_bytes == SIZE_MAX &&
@@ -116,7 +119,8 @@ TEST_F(Selector, TheFirstRowThatFitsWins) {
             ASSERT_TRUE(inter_algorithm_find(row->collective, row->process, &algorithm));
             if (row->collective == key.collective && key.nodes <= row->max_nodes && key.threads <= row->max_threads &&
                 key.bytes <= row->max_bytes && (key.commutative || !algorithm.commutes) &&
-                (!key.bracketed || algorithm.bracketed) && (key.one_host || row->origin != HIER_HOST))
+                (!key.bracketed || algorithm.bracketed) && (key.one_host || row->origin != HIER_HOST) &&
+                (key.reads || row->origin != HIER_READS))
                 first = row;
         }
         ASSERT_EQ(hier_select_rule(&selector, key), first)
@@ -130,13 +134,15 @@ TEST_F(Selector, TheFirstRowThatFitsWins) {
         key.bytes += random() % 3 - (key.bytes > 0);
         key.bracketed = inter_is(key.collective, INTER_REDUCTIONS) && random() % 4 == 0;
         key.one_host = random() % 2;
+        key.reads = key.one_host && random() % 2;
         look(key);
     }
     for (const hier_rule *row = hier_rules; row != hier_rules + hier_rules_count; row++) // at its limits
-        for (int how = 0; how < 8; how++) {
+        for (int how = 0; how < 16; how++) {
             hier_key key = key_of(row->collective, row->max_nodes, row->max_bytes, how & 1, row->max_threads);
             key.bracketed = inter_is(row->collective, INTER_REDUCTIONS) && how & 2;
             key.one_host = how & 4;
+            key.reads = how & 8;
             look(key);
         }
     for (size_t i = 0; i < hier_rules_count; i++)
@@ -191,6 +197,30 @@ TEST_F(Selector, WhyARowDoesNotServe) {
     hier_key key = key_of(INTER_REDUCE_SCATTER, 4, 100, false, 8);
     key.one_host = false;
     EXPECT_EQ(hier_rule_misses(&one, &row, key), HIER_MISS_HOSTS);
+    row.origin = HIER_READS;
+    EXPECT_EQ(miss(4, 8, 100, true), HIER_FITS);
+    key.reads = false;
+    EXPECT_EQ(hier_rule_misses(&one, &row, key), HIER_MISS_READS);
+}
+
+// What is read directly needs other processes, and their leave.
+TEST_F(Selector, DirectReadsAreForThoseWhoMay) {
+    parse("alltoall=PAIR/direct");
+    hier_key key = key_of(INTER_ALLTOALL, 3, 8);
+    EXPECT_EQ(hier_select(&selector, key).thread, HIER_DIRECT);
+    key.reads = false;
+    EXPECT_NE(hier_select(&selector, key).thread, HIER_DIRECT);
+    EXPECT_STREQ(hier_select(&selector, key).process->name, "PAIR");
+}
+
+// Long ones go directly; who names the process-level algorithm has it carry the data.
+TEST_F(Selector, WhatIsForcedBetweenProcessesCarriesTheData) {
+    parse("");
+    EXPECT_EQ(choice(INTER_ALLTOALL, 2, 1 << 20), "nb1FT/direct");
+    parse("alltoall=PAIR");
+    EXPECT_EQ(choice(INTER_ALLTOALL, 2, 1 << 20), "PAIR/flags");
+    parse("alltoall=PAIR/direct");
+    EXPECT_EQ(choice(INTER_ALLTOALL, 2, 1 << 20), "PAIR/direct");
 }
 
 // Four processes on the hosts 7, 7, 7 and 8, and nodes that are some of them.

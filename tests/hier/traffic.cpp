@@ -53,7 +53,8 @@ hier_key Nodes::key_of(inter_collective kind, size_t bytes) const {
             bytes * (kind == INTER_ALLTOALL ? size_t(ranks()) : 1),
             true,
             false,
-            true};
+            true,
+            count() > 1};
 }
 
 // A call in one of its forms.

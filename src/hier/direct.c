@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <core/error.h>
+#include <hier/direct.h>
+#include <string.h>
+
+/* What lies in no run at the receiver is read by as much, and unpacked from there. */
+#define BOUNCE_BYTES ((size_t)32 << 10)
+
+/* The second segment has as many words as the first, and says nothing but that it comes. */
+enum { SEGMENTS = 2 };
+
+/* In the host's memory: what goes to each other node, then what comes, node by node. */
+static uint64_t *outgoing(const hier_call *call) {
+    return intra_offer_of(&call->meeting, hier_host_thread(call))->shared;
+}
+
+static uint64_t *incoming(const hier_call *call) {
+    return outgoing(call) + SEGMENTS * (size_t)hier_threads(call);
+}
+
+/* The threads whose data others may read: all, or the root alone. */
+static intra_slice readable(const hier_call *call) {
+    if (!inter_is(call->arguments->collective, INTER_ROOTED))
+        return (intra_slice){0, (size_t)hier_threads(call)};
+    return (intra_slice){(size_t)call->root_thread, hier_on_root_node(call)};
+}
+
+/* What others read of this process, as if it had been sent. */
+static void count(const hier_call *call) {
+    size_t others = (size_t)call->comm->layout->nodes - 1, bytes = 0;
+    intra_slice threads = readable(call);
+    for (size_t thread = threads.begin; thread < threads.begin + threads.count; thread++)
+        bytes += intra_offer_of(&call->meeting, (int)thread)->send_size;
+    core_counters *counters = call->comm->world->engine.counters;
+    if (counters && bytes)
+        core_count_traffic(counters, call->arguments->collective, CORE_ON_HOST, others, bytes);
+}
+
+static int start(hier_call *call) {
+    const hier_layout *layout = call->comm->layout;
+    size_t nodes = (size_t)layout->nodes, threads = (size_t)hier_threads(call);
+    uint64_t *words = outgoing(call);
+    size_t *counts = hier_more_scratch(call, HIER_ARRAYS, 4 * nodes * sizeof(*counts));
+    if (!words || !counts)
+        return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for %zu nodes", call->comm->rank,
+                          call->arguments->call, nodes);
+    size_t *send_counts = counts, *send_offsets = counts + nodes;
+    size_t *recv_counts = send_offsets + nodes, *recv_offsets = recv_counts + nodes;
+    intra_slice shown = readable(call);
+    memset(words, 0, SEGMENTS * threads * sizeof(*words));
+    for (size_t thread = shown.begin; thread < shown.begin + shown.count; thread++)
+        words[thread] = (uintptr_t)intra_offer_of(&call->meeting, (int)thread)->send;
+    for (int node = 0; node < layout->nodes; node++) {
+        bool other = node != call->comm->node;
+        send_counts[node] = other ? SEGMENTS * threads : 0;
+        recv_counts[node] = other ? SEGMENTS * (size_t)hier_layout_threads(layout, node) : 0;
+        send_offsets[node] = 0; /* the same to all */
+        recv_offsets[node] = SEGMENTS * layout->offsets[node];
+    }
+    inter_view view = {.collective = INTER_ALLTOALLV,
+                       .rank = call->comm->node,
+                       .size = layout->nodes,
+                       .element_bytes = sizeof(*words),
+                       .cuts = SEGMENTS,
+                       .send_counts = send_counts,
+                       .recv_counts = recv_counts,
+                       .send_offsets = send_offsets,
+                       .recv_offsets = recv_offsets};
+    inter_binding binding = {.send = words, .recv = incoming(call)};
+    count(call);
+    return hier_start(call, &view, &binding);
+}
+
+void hier_direct_offer(hier_call *call, const void *send, size_t bytes) {
+    const weft_comm *comm = call->comm;
+    size_t words = SEGMENTS * ((size_t)hier_threads(call) + (size_t)comm->size);
+    if (!inter_is(INTER_ALLTOALLV, call->choice.process->collectives))
+        call->choice.process =
+            hier_select_unfixed(&comm->world->selector, hier_key_without_bytes(INTER_ALLTOALLV, comm->layout)).process;
+    INTRA_SHOW(&call->meeting, send, send);
+    INTRA_SHOW(&call->meeting, send_size, bytes);
+    INTRA_SHOW(&call->meeting, laid_out, NULL);
+    if (comm->thread == hier_host_thread(call))
+        INTRA_SHOW(&call->meeting, shared, hier_scratch(call, words * sizeof(uint64_t)));
+    bool rooted = inter_is(call->arguments->collective, INTER_ROOTED);
+    hier_network(call, rooted ? hier_host_thread(call) : HIER_NEED_ALL, HIER_OFFERED, start);
+    hier_cut_in_turn(call, SEGMENTS);
+    hier_gate(call, HIER_OFFERED);
+    intra_post(&call->meeting, HIER_OFFERED);
+}
+
+static void fail(hier_call *call, int code, int process) {
+    if (!call->error)
+        call->error = core_error(code, "rank %d: %s: the data in the memory of process %d cannot be read: %s",
+                                 call->comm->rank, call->arguments->call, process, weft_strerror(code));
+}
+
+static inter_run run_at(uint64_t address, size_t bytes) {
+    return (inter_run){(void *)(uintptr_t)address, bytes}; /* NOLINT(performance-no-int-to-ptr) */
+}
+
+/* By way of memory of the thread's: what lies in no run. */
+static int read_apart(const inter_transport *transport, int process, const hier_source *from, const uint64_t *addresses,
+                      char *bounce, core_data to) {
+    for (size_t i = 0; i < (size_t)from->threads; i++)
+        for (size_t done = 0, part; done < from->bytes; done += part) {
+            part = from->bytes - done < BOUNCE_BYTES ? from->bytes - done : BOUNCE_BYTES;
+            inter_run run = run_at(addresses[i] + from->offset + done, part);
+            int code = transport->read(transport, process, &run, 1, bounce);
+            if (code)
+                return code;
+            size_t begin = i * from->bytes + done;
+            core_unpack(to.buffer, bounce, to.type, to.count, begin, begin + part);
+        }
+    return WEFT_SUCCESS;
+}
+
+void hier_direct_read(hier_call *call, hier_source from, core_data to) {
+    const inter_transport *transport = call->comm->world->channel.transport;
+    const hier_layout *layout = call->comm->layout;
+    const uint64_t *addresses = incoming(call) + SEGMENTS * layout->offsets[from.node] + from.first;
+    int process = hier_layout_process(layout, from.node), code = WEFT_SUCCESS;
+    size_t runs_bytes = (size_t)from.threads * sizeof(inter_run);
+    void *memory = hier_more_scratch(call, HIER_PLAN, to.type->contiguous ? runs_bytes : BOUNCE_BYTES);
+    bool here = memory;
+    for (int i = 0; i < from.threads; i++)
+        here &= addresses[i] != 0;
+    if (!here) {
+        code = WEFT_ERR_NOMEM;
+    } else if (!to.type->contiguous) {
+        code = read_apart(transport, process, &from, addresses, memory, to);
+    } else {
+        inter_run *runs = memory;
+        for (int i = 0; i < from.threads; i++)
+            runs[i] = run_at(addresses[i] + from.offset, from.bytes);
+        code = transport->read(transport, process, runs, (size_t)from.threads, to.buffer);
+    }
+    if (code)
+        fail(call, code, process);
+}
