@@ -187,7 +187,7 @@ part_overlap() {
     fi
     case $operation in bcast | scatter)
         part="overlap threads"
-        measure "weft, 16 threads" 50 "$bin/weftrun" -n 1 -t 16 "$bin/weft-bench" "$operation" --overlap --bytes 32K,1M
+        measure "weft, 16 threads" 20 "$bin/weftrun" -n 1 -t 16 "$bin/weft-bench" "$operation" --overlap --bytes 32K,1M
         ;;
     esac
 }

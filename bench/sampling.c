@@ -32,6 +32,10 @@ void bench_warm_up(const bench_driver *driver, void *rank, int ranks) {
     }
 }
 
+bool bench_is_crowded(void) {
+    return atomic_load_explicit(&crowded, memory_order_relaxed);
+}
+
 /* This rank's time for one batch that all ranks start together. */
 static double time_batch(const bench_driver *driver, void *rank, const void *call, size_t calls) {
     double start;
@@ -43,7 +47,7 @@ static double time_batch(const bench_driver *driver, void *rank, const void *cal
 
 /* Doubles the batch until it is long enough. Every rank decides by the same maxima, so all come to the same batch. */
 static size_t find_batch(const bench_driver *driver, void *rank, const void *call, double *batch_us) {
-    const double least_us = atomic_load_explicit(&crowded, memory_order_relaxed) ? BENCH_CROWDED_US : BENCH_SAMPLE_US;
+    const double least_us = bench_is_crowded() ? BENCH_CROWDED_US : BENCH_SAMPLE_US;
     size_t calls = 1;
     driver->run(rank, call, WARM_UP_CALLS);
     for (;;) {

@@ -11,6 +11,8 @@
 
 #include "statistics.h"
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -48,6 +50,9 @@ double bench_now_us(void);
 
 /** Barriers of so many ranks for BENCH_WARM_UP_US: collective, before the first sample that a program takes. */
 void bench_warm_up(const bench_driver *driver, void *rank, int ranks);
+
+/** Are there more ranks than some host has cores? After the warm-up; all ranks say so alike. */
+bool bench_is_crowded(void);
 
 /**
  * Times `call`. Collective over the ranks, which all get the same answer. `repeats`: how many samples, 0 for as many as
