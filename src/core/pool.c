@@ -9,12 +9,10 @@
 void *core_pool_take(core_pool *pool, size_t bytes, uint32_t magic) {
     pthread_mutex_lock(&pool->lock);
     core_pooled *block = NULL;
-    int free_blocks = 0;
-    for (core_pooled *at = pool->oldest; at && free_blocks <= KEPT; at = at->next)
-        free_blocks++;
-    if (free_blocks > KEPT) {
+    if (pool->free > KEPT) {
         block = pool->oldest;
         pool->oldest = block->next;
+        pool->free--;
     }
     pthread_mutex_unlock(&pool->lock);
     if (!block)
@@ -41,6 +39,7 @@ int core_pool_give(core_pool *pool, void *block, uint32_t magic) {
     else
         pool->oldest = freed;
     pool->newest = freed;
+    pool->free++;
     pthread_mutex_unlock(&pool->lock);
     return 1;
 }

@@ -20,7 +20,8 @@ typedef struct core_pooled {
 
 typedef struct core_pool {
     pthread_mutex_t lock;
-    core_pooled *oldest, *newest; /* free */
+    core_pooled *oldest, *newest; /* free … */
+    size_t free;                  /* … so many */
 } core_pool;
 
 #define CORE_POOL_INITIALIZER                                                                                          \

@@ -15,7 +15,7 @@ namespace {
 constexpr uint32_t magic = 0x77740001, other_magic = 0x77740002;
 
 // As CORE_POOL_INITIALIZER, which is C's.
-const core_pool empty_pool = {PTHREAD_MUTEX_INITIALIZER, nullptr, nullptr};
+const core_pool empty_pool = {PTHREAD_MUTEX_INITIALIZER, nullptr, nullptr, 0};
 
 struct Object {
     core_pooled pooled;

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every allocation fails once, one after the other: the call says so, nothing is left behind, and made again it succeeds.
+#include "intra/threads.h"
+#include "short_memory.h"
+#include <cstring>
+#include <functional>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+extern "C" {
+#include <hier/world.h>
+#include <weft/weft.h>
+}
+
+namespace {
+
+// A call that may find no memory, once; then it is made again. False, with a failure noted: it did not succeed.
+template <class Function> bool done(const char *what, Function call) {
+    int code = call();
+    if (code == WEFT_ERR_NOMEM) {
+        EXPECT_TRUE(short_memory::failed()) << what;
+        EXPECT_NE(std::string(weft_last_error()).find("memory"), std::string::npos)
+            << what << ": " << weft_last_error();
+        code = call();
+    }
+    EXPECT_EQ(code, WEFT_SUCCESS) << what << ": " << weft_last_error();
+    return code == WEFT_SUCCESS;
+}
+#define DONE(call) done(#call, [&] { return call; })
+
+// Runs the program until it takes no more memory for good: pools of handles keep what was freed for a while.
+void fill_pools(const std::function<void()> &program) {
+    for (size_t blocks = 0, runs = 0; blocks != short_memory::blocks() && runs < 500; runs++) {
+        blocks = short_memory::blocks();
+        program();
+    }
+}
+
+// Runs the program with its first allocation failing, then its second … until none is left to fail. Twice: with pools of handles that
+// are empty at first, and that are full, so that what a program leaves behind is seen.
+void with_each_failing(const std::function<void()> &program) {
+    threads::Watchdog watchdog(280);
+    for (bool full : {false, true}) {
+        if (full)
+            fill_pools(program);
+        const size_t before = short_memory::blocks();
+        bool failed = true;
+        for (size_t number = 1; failed; number++) {
+            SCOPED_TRACE("allocation " + std::to_string(number));
+            short_memory::fail(number);
+            program();
+            failed = short_memory::failed();
+            short_memory::fail(0);
+            ASSERT_FALSE(::testing::Test::HasFailure());
+            ASSERT_TRUE(!full || short_memory::blocks() == before) << short_memory::blocks() << ", not " << before;
+            ASSERT_TRUE(failed || number > 10);
+        }
+    }
+}
+
+void types() {
+    const size_t lengths[] = {2, 1, 3}, sizes[] = {4, 5}, subsizes[] = {2, 3}, starts[] = {1, 1}, arguments[] = {2, 3};
+    const ptrdiff_t displs[] = {0, 4, 9}, bytes[] = {0, 64, 144};
+    const int processes[] = {2, 2};
+    const weft_distribute distributions[] = {WEFT_DISTRIBUTE_BLOCK, WEFT_DISTRIBUTE_CYCLIC};
+    const weft_datatype *members[] = {WEFT_DOUBLE, WEFT_INT, WEFT_FLOAT};
+    std::vector<weft_datatype *> made;
+    auto make = [&](const char *what, auto call) {
+        weft_datatype *type = nullptr;
+        if (!done(what, [&] { return call(&type); }) || !DONE(weft_type_commit(&type)))
+            return;
+        made.push_back(type);
+        std::vector<unsigned char> from(4096, 1), to(4096), packed(8192);
+        size_t position = 0, room = 0;
+        DONE(weft_pack_external_size("external32", 2, type, &room));
+        ASSERT_LE(room, packed.size());
+        DONE(weft_pack(from.data(), 2, type, packed.data(), packed.size(), &position));
+        position = 0;
+        DONE(weft_unpack(packed.data(), packed.size(), &position, to.data(), 2, type));
+        position = 0;
+        done("weft_pack_external", [&] {
+            position = 0;
+            return weft_pack_external("external32", from.data(), 2, type, packed.data(), packed.size(), &position);
+        });
+    };
+    make("contiguous", [&](weft_datatype **type) { return weft_type_contiguous(3, WEFT_INT, type); });
+    make("vector", [&](weft_datatype **type) { return weft_type_vector(3, 2, 4, WEFT_INT, type); });
+    make("hvector", [&](weft_datatype **type) { return weft_type_hvector(3, 2, 48, WEFT_INT, type); });
+    make("indexed", [&](weft_datatype **type) { return weft_type_indexed(3, lengths, displs, WEFT_INT, type); });
+    make("hindexed", [&](weft_datatype **type) { return weft_type_hindexed(3, lengths, bytes, WEFT_INT, type); });
+    make("indexed_block", [&](weft_datatype **type) { return weft_type_indexed_block(3, 2, displs, WEFT_INT, type); });
+    make("hindexed_block", [&](weft_datatype **type) { return weft_type_hindexed_block(3, 2, bytes, WEFT_INT, type); });
+    make("struct", [&](weft_datatype **type) { return weft_type_struct(3, lengths, bytes, members, type); });
+    make("subarray", [&](weft_datatype **type) {
+        return weft_type_subarray(2, sizes, subsizes, starts, WEFT_ORDER_C, WEFT_INT, type);
+    });
+    make("darray", [&](weft_datatype **type) {
+        return weft_type_darray(4, 1, 2, sizes, distributions, arguments, processes, WEFT_ORDER_C, WEFT_INT, type);
+    });
+    for (size_t i = 0, simple = made.size(); i < simple; i++) {
+        weft_datatype *of = made[i];
+        make("resized", [&](weft_datatype **type) { return weft_type_resized(of, 0, 512, type); });
+        make("dup", [&](weft_datatype **type) { return weft_type_dup(of, type); });
+        make("vector of", [&](weft_datatype **type) { return weft_type_vector(2, 1, 2, of, type); });
+    }
+    for (weft_datatype *&type : made)
+        EXPECT_EQ(weft_type_free(&type), WEFT_SUCCESS);
+}
+
+// Fresh each time; the world of one process.
+class World {
+  public:
+    World() {
+        core_config config{};
+        config.thread_level = WEFT_THREAD_SERIALIZED;
+        config.slots = 4;
+        config.eager_limit = 256;
+        config.unexpected_limit = 1 << 20;
+        hier_card card{};
+        card.cores = card.host_cores = 2;
+        made_ = done("hier_world_create", [&] { return hier_world_create(&config, &card, nullptr, nullptr, &world_); });
+    }
+    ~World() {
+        if (made_)
+            hier_world_destroy(world_);
+    }
+    World(const World &) = delete;
+    // Calls body on the process communicator and on a team's only rank.
+    void run(const std::function<void(weft_comm *)> &body) {
+        weft_team *team = nullptr;
+        weft_comm *comm = nullptr;
+        if (!made_)
+            return;
+        body(world_->process_comm);
+        if (!DONE(weft_team_create(world_->process_comm, 1, &team)))
+            return;
+        if (DONE(weft_team_enter(team, 0, &comm))) {
+            body(comm);
+            EXPECT_EQ(weft_team_leave(&comm), WEFT_SUCCESS);
+        }
+        EXPECT_EQ(weft_team_free(&team), WEFT_SUCCESS);
+    }
+
+  private:
+    hier_world *world_ = nullptr;
+    bool made_ = false;
+};
+
+// Rows of two out of three.
+class Rows {
+  public:
+    explicit Rows(size_t rows) {
+        made_ = DONE(weft_type_vector(rows, 2, 3, WEFT_INT, &type_)) && DONE(weft_type_commit(&type_));
+    }
+    ~Rows() {
+        EXPECT_TRUE(!type_ || weft_type_free(&type_) == WEFT_SUCCESS);
+    }
+    Rows(const Rows &) = delete;
+    explicit operator bool() const {
+        return made_;
+    }
+    const weft_datatype *type() const {
+        return type_;
+    }
+
+  private:
+    weft_datatype *type_ = nullptr;
+    bool made_ = false;
+};
+
+constexpr size_t rows = 400; // of them 3200 bytes: longer than what goes by cells, or at once
+
+void complete(const char *what, const std::function<int(weft_request **)> &make, bool persistent = false) {
+    weft_request *request = WEFT_REQUEST_NULL;
+    if (!done(what, [&] { return make(&request); }))
+        return;
+    for (int start = 0; start < (persistent ? 2 : 1); start++) {
+        if (persistent && !DONE(weft_start(&request)))
+            break;
+        DONE(weft_wait(&request, WEFT_STATUS_IGNORE));
+    }
+    EXPECT_TRUE(!persistent || weft_request_free(&request) == WEFT_SUCCESS);
+}
+
+// A collective in its three forms.
+#define FORMS(name, ...)                                                                                               \
+    do {                                                                                                               \
+        DONE(weft_##name(__VA_ARGS__, comm));                                                                          \
+        complete("weft_i" #name, [&](weft_request **request) { return weft_i##name(__VA_ARGS__, comm, request); });    \
+        complete(                                                                                                      \
+            "weft_" #name "_init",                                                                                     \
+            [&](weft_request **request) { return weft_##name##_init(__VA_ARGS__, comm, request); }, true);             \
+    } while (0)
+
+void take_larger(const void *in, void *inout, size_t count, const weft_datatype *) {
+    for (size_t i = 0; i < count; i++)
+        static_cast<int *>(inout)[i] = std::max(static_cast<const int *>(in)[i], static_cast<int *>(inout)[i]);
+}
+
+void collectives_of(weft_comm *comm, const weft_datatype *type) {
+    std::vector<int> a(3 * rows, 1), b(3 * rows);
+    const size_t one = 1;
+    const ptrdiff_t none = 0;
+    const weft_datatype *const types[] = {type};
+    FORMS(bcast, a.data(), 1, type, 0);
+    FORMS(scatter, a.data(), 1, type, b.data(), 1, type, 0);
+    FORMS(scatterv, a.data(), &one, &none, type, b.data(), 1, type, 0);
+    FORMS(gather, a.data(), 1, type, b.data(), 1, type, 0);
+    FORMS(gatherv, a.data(), 1, type, b.data(), &one, &none, type, 0);
+    FORMS(allgather, a.data(), 1, type, b.data(), 1, type);
+    FORMS(allgatherv, a.data(), 1, type, b.data(), &one, &none, type);
+    FORMS(alltoall, a.data(), 1, type, b.data(), 1, type);
+    FORMS(alltoall, WEFT_IN_PLACE, 1, type, b.data(), 1, type);
+    FORMS(alltoallv, a.data(), &one, &none, type, b.data(), &one, &none, type);
+    FORMS(alltoallw, a.data(), &one, &none, types, b.data(), &one, &none, types);
+    FORMS(alltoallw, WEFT_IN_PLACE, &one, &none, types, b.data(), &one, &none, types);
+    weft_op *larger = nullptr;
+    if (!done("weft_op_create", [&] { return weft_op_create(take_larger, 0, &larger); }))
+        return;
+    for (const weft_op *op : {WEFT_SUM, static_cast<const weft_op *>(larger)}) {
+        FORMS(reduce, a.data(), b.data(), rows, WEFT_INT, op, 0);
+        FORMS(allreduce, a.data(), b.data(), rows, WEFT_INT, op);
+        FORMS(reduce_scatter, a.data(), b.data(), &one, WEFT_INT, op);
+        FORMS(reduce_scatter_block, a.data(), b.data(), rows, WEFT_INT, op);
+        FORMS(scan, a.data(), b.data(), rows, WEFT_INT, op);
+        FORMS(exscan, a.data(), b.data(), rows, WEFT_INT, op);
+    }
+    EXPECT_EQ(weft_op_free(&larger), WEFT_SUCCESS);
+}
+
+void collectives() {
+    World world;
+    Rows type(rows);
+    if (type)
+        world.run([&](weft_comm *comm) { collectives_of(comm, type.type()); });
+}
+
+constexpr int many = 40;
+
+// To oneself: short and long, of a layout and of bytes, received after they came and before, in any order.
+void messages_of(weft_comm *comm, const weft_datatype *type) {
+    std::vector<int> out(3 * rows, 1), in(3 * rows);
+    std::vector<weft_request *> requests(2 * many, WEFT_REQUEST_NULL);
+    auto send = [&](int tag, weft_request **request) {
+        return tag % 3 ? weft_isend(out.data(), size_t(tag), WEFT_INT, 0, tag, comm, request)
+                       : weft_isend(out.data(), 1, type, 0, tag, comm, request);
+    };
+    auto receive = [&](int tag, weft_request **request) {
+        int source = tag % 2 ? 0 : WEFT_ANY_SOURCE;
+        return tag % 3 ? weft_irecv(in.data(), size_t(tag), WEFT_INT, source, tag, comm, request)
+                       : weft_irecv(in.data(), 1, type, source, tag, comm, request);
+    };
+    for (bool first : {true, false}) {
+        for (int tag = 0; tag < many; tag++)
+            done("isend or irecv", [&] { return first ? send(tag, &requests[tag]) : receive(tag, &requests[tag]); });
+        for (int tag = many; tag-- > 0;)
+            done("irecv or isend",
+                 [&] { return first ? receive(tag, &requests[many + tag]) : send(tag, &requests[many + tag]); });
+        DONE(weft_waitall(requests.size(), requests.data(), WEFT_STATUSES_IGNORE));
+        EXPECT_EQ(in[0], 1);
+    }
+    char room[1000];
+    if (!DONE(weft_comm_attach_buffer(comm, room, sizeof(room))))
+        return;
+    weft_request *persistent = WEFT_REQUEST_NULL;
+    weft_message *message = nullptr;
+    DONE(weft_bsend(out.data(), 20, WEFT_INT, 0, 1, comm));
+    DONE(weft_mprobe(WEFT_ANY_SOURCE, WEFT_ANY_TAG, comm, &message, WEFT_STATUS_IGNORE));
+    DONE(weft_mrecv(in.data(), 20, WEFT_INT, &message, WEFT_STATUS_IGNORE));
+    if (DONE(weft_send_init(out.data(), 1, type, 0, 2, comm, &persistent))) {
+        for (int start = 0; start < 2; start++) {
+            DONE(weft_start(&persistent));
+            DONE(weft_recv(in.data(), 1, type, 0, 2, comm, WEFT_STATUS_IGNORE));
+            DONE(weft_wait(&persistent, WEFT_STATUS_IGNORE));
+        }
+        EXPECT_EQ(weft_request_free(&persistent), WEFT_SUCCESS);
+    }
+    DONE(weft_sendrecv_replace(in.data(), 1, type, 0, 3, 0, 3, comm, WEFT_STATUS_IGNORE));
+    if (DONE(weft_irecv(in.data(), 1, WEFT_INT, 0, 4, comm, &persistent))) {
+        DONE(weft_cancel(&persistent));
+        DONE(weft_wait(&persistent, WEFT_STATUS_IGNORE));
+    }
+    void *back = nullptr;
+    size_t bytes = 0;
+    EXPECT_EQ(weft_comm_detach_buffer(comm, &back, &bytes), WEFT_SUCCESS);
+}
+
+void messages() {
+    World world;
+    Rows type(rows);
+    if (type)
+        world.run([&](weft_comm *comm) { messages_of(comm, type.type()); });
+}
+
+// Of a communicator, and of those; with something on each.
+void derive(weft_comm *comm, int depth) {
+    weft_comm *made = nullptr;
+    if (!(depth ? DONE(weft_comm_dup(comm, &made)) : DONE(weft_comm_split(comm, 1, -weft_rank(comm), &made))))
+        return;
+    int one = 1, sum = 0;
+    DONE(weft_allreduce(&one, &sum, 1, WEFT_INT, WEFT_SUM, made));
+    EXPECT_EQ(sum, weft_size(made));
+    if (depth < 2)
+        derive(made, depth + 1);
+    EXPECT_EQ(weft_comm_free(&made), WEFT_SUCCESS);
+}
+
+void communicators() {
+    World world;
+    world.run([](weft_comm *comm) { derive(comm, 0); });
+}
+
+} // namespace
+
+TEST(NoMemory, ForTypes) {
+    with_each_failing(types);
+}
+
+TEST(NoMemory, ForCollectives) {
+    with_each_failing(collectives);
+}
+
+TEST(NoMemory, ForMessages) {
+    with_each_failing(messages);
+}
+
+TEST(NoMemory, ForCommunicators) {
+    with_each_failing(communicators);
+}
