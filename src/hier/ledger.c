@@ -62,6 +62,12 @@ void hier_ledger_abandon(hier_world *world, uint32_t generation, int rank) {
         continue;
 }
 
+void hier_ledger_fail(weft_comm *comm, inter_id id) {
+    hier_entry *entry = &comm->ledger->entries[id.persistent][id.sequence % HIER_LEDGER_ENTRIES];
+    entry->failed |= entry->sequence == id.sequence;
+    comm->world->ledgers->recheck = true;
+}
+
 static void copy_text(char *to, size_t room, const char *from) {
     snprintf(to, room, "%s", from ? from : "");
 }
@@ -108,6 +114,10 @@ static void write_verdict(const hier_note *verdict, char *text) {
     case HIER_NOTE_LEFT:
         snprintf(text, HIER_VERDICT_BYTES, "rank %d called %s, but rank %d has left the communicator without that call",
                  one->rank, first, other->rank);
+        return;
+    case HIER_NOTE_FAILED:
+        snprintf(text, HIER_VERDICT_BYTES, "rank %d called %s, which rank %d could not begin", one->rank, first,
+                 other->rank);
         return;
     case HIER_NOTE_EARLIER:
         snprintf(text, HIER_VERDICT_BYTES,
@@ -245,8 +255,12 @@ static answer compare(const hier_world *world, const hier_ledger *ledger, const 
     bool over;
     const hier_entry *own = hier_ledger_find(ledger, theirs->sequence, theirs->persistent, &over);
     *verdict = (hier_note){.generation = ledger->generation, .count = 2};
-    if (own && own->chain == theirs->chain)
-        return SAME;
+    if (own && own->chain == theirs->chain) {
+        verdict->kind = HIER_NOTE_FAILED;
+        verdict->calls[0] = *theirs;
+        hier_tell_call(own, &verdict->calls[1]);
+        return own->failed ? DIFFERENT : SAME;
+    }
     if (own) {
         find_first(ledger, question, verdict);
         return DIFFERENT;

@@ -36,6 +36,7 @@ typedef struct hier_entry {
     const char *call, *op, *element; /* call NULL: none; the others NULL: it has none, or one without a name */
     int rank, root;
     bool persistent;
+    bool failed; /* this process could not begin it */
 } hier_entry;
 
 /** Room for "rank 0 called …, but rank 1 called …". */
@@ -142,6 +143,7 @@ static inline hier_entry hier_entry_of(const weft_comm *comm, int rank, const in
     entry.rank = rank;
     entry.root = place ? hier_rank_at(comm, calling->root) : calling->root;
     entry.persistent = false;
+    entry.failed = false;
     return entry;
 }
 
@@ -158,6 +160,9 @@ static inline void hier_ledger_note(weft_comm *comm, const hier_arguments *argum
     entry->chain = id.signature;
     entry->persistent = id.persistent;
 }
+
+/** This process could not begin the call that was noted last for an id, and sends nothing: who waits for that is told so. */
+void hier_ledger_fail(weft_comm *comm, inter_id id) __attribute__((cold));
 
 /** Before anything is sent for a call. */
 static inline void hier_ledger_need(weft_comm *comm) {

@@ -13,7 +13,8 @@ enum hier_note_kind {
     HIER_NOTE_OVER, /* an answer: the first call has long been over here, and not known any more; the second is the last one */
     HIER_NOTE_DIFFERENT, /* verdicts: two calls that are one to different ranks … */
     HIER_NOTE_EARLIER,   /* … or are the same, but others before them were not … */
-    HIER_NOTE_LEFT,      /* … or the second call is none: its rank has left */
+    HIER_NOTE_LEFT,      /* … or the second call is none: its rank has left … */
+    HIER_NOTE_FAILED,    /* … or they are the same, but the second rank could not begin it */
     HIER_NOTE_DEAD,      /* of no communicator: a process is out of reach */
     HIER_NOTE_KINDS
 };

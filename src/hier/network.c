@@ -89,6 +89,18 @@ static void check_needed(hier_call *call) {
         hier_same(call, call->need_thread);
 }
 
+static inter_id id_of(const hier_call *call) {
+    uint64_t number = call->ring ? call->ring->number : call->meeting.sequence;
+    return (inter_id){call->comm->context, number, call->ring, call->chain};
+}
+
+/* The other processes do not wait for this one any longer. */
+static void fail_between(const hier_call *call) {
+    hier_ledger_need(call->comm);
+    hier_ledger_note(call->comm, call->arguments, id_of(call));
+    hier_ledger_fail(call->comm, id_of(call));
+}
+
 static void start_network(hier_call *call, int error) {
     hier_slot *slot = call->slot;
     slot->started = call->meeting.sequence;
@@ -106,6 +118,8 @@ static void start_network(hier_call *call, int error) {
     if (slot->pieces > 1)
         hier_pieces_begin(call);
     int code = error ? error : call->start(call);
+    if (code && code != WEFT_ERR_MISMATCH)
+        fail_between(call);
     if (code)
         release(slot, code);
 }
@@ -404,8 +418,7 @@ void hier_let_wait(hier_call *call) {
 }
 
 int hier_start(hier_call *call, const inter_view *view, const inter_binding *binding) {
-    uint64_t number = call->ring ? call->ring->number : call->meeting.sequence;
-    inter_id id = {call->comm->context, number, call->ring, call->chain};
+    inter_id id = id_of(call);
     inter_binding bound = *binding;
     bound.processes = call->comm->layout->processes;
     bound.by_lines = call->comm->team->by_lines;

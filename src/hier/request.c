@@ -7,6 +7,7 @@
 #include <hier/request.h>
 #include <hier/staging.h>
 #include <stdlib.h>
+#include <string.h>
 
 static core_pool requests = CORE_POOL_INITIALIZER;
 
@@ -110,10 +111,13 @@ static void counts_came(void *argument, int error) {
     if (!error)
         error = inter_execution_prepare(execution, &request->base.comm->world->engine, request->plan.algorithm,
                                         &request->plan.view);
-    if (error)
-        finished(request, error);
-    else
+    if (!error) {
         inter_execution_run(execution, request->id, &request->plan.binding);
+        return;
+    }
+    if (error != WEFT_ERR_MISMATCH)
+        hier_ledger_fail(request->base.comm, request->id);
+    finished(request, error);
 }
 
 /* The root's counts, summed up, go round before the blocks do. */
@@ -203,7 +207,7 @@ int hier_request_result(const weft_request *request) {
     return WEFT_SUCCESS;
 }
 
-/* The number of a call. It is taken whatever comes of the call: the other ranks count it too. Under the funnel. */
+/* The number of a call. Under the funnel. */
 static inline inter_id next_number(weft_comm *comm, const hier_arguments *arguments, bool persistent) {
     inter_id id = {comm->context, persistent ? comm->persistent_sequence++ : comm->sequence++, persistent, 0};
     if (!comm->ledger) /* its process is alone in it */
@@ -243,11 +247,24 @@ static inline int make_numbered(weft_comm *comm, const hier_arguments *arguments
     return WEFT_SUCCESS;
 }
 
-/* The ledger is written while the messages are on their way. */
+/*
+ * The ledger is written while the messages are on their way. A call that could not begin is none: made again it meets those that wait for
+ * it, and if something else is called they find that out.
+ */
 static int make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request) {
+    const uint64_t sequences[] = {comm->sequence, comm->persistent_sequence};
+    const uint64_t *chains = comm->ledger ? comm->ledger->chains : sequences;
+    const uint64_t before[] = {chains[false], chains[true]};
     inter_id id = next_number(comm, arguments, persistent);
     int code = make_numbered(comm, arguments, id, request);
-    note(comm, arguments, id);
+    if (!code) {
+        note(comm, arguments, id);
+        return WEFT_SUCCESS;
+    }
+    comm->sequence = sequences[false];
+    comm->persistent_sequence = sequences[true];
+    if (comm->ledger)
+        memcpy(comm->ledger->chains, before, sizeof(before));
     return code;
 }
 
@@ -257,12 +274,11 @@ static int make_staged(weft_comm *comm, const hier_arguments *arguments, bool pe
     int code = hier_stage(comm, &staged);
     if (staged.staging && !persistent)
         hier_staging_pack(staged.staging);
-    hier_funnel_enter(comm->world);
-    if (code)
-        note(comm, &staged, next_number(comm, &staged, persistent));
-    else
+    if (!code) {
+        hier_funnel_enter(comm->world);
         code = make(comm, &staged, persistent, request);
-    hier_funnel_leave(comm->world);
+        hier_funnel_leave(comm->world);
+    }
     if (code)
         hier_staging_free(staged.staging);
     return code;

@@ -8,10 +8,10 @@
 namespace {
 
 std::atomic<size_t> next{0}, first{0}, last{0}, live{0}, spared{0};
-std::atomic<bool> has_failed{false};
+std::atomic<bool> has_failed{false}, held{false};
 
 bool fails(size_t bytes) {
-    if (!first || bytes == spared)
+    if (!first || held || bytes == spared)
         return false;
     size_t number = ++next;
     if (number < first || number > last)
@@ -36,6 +36,10 @@ void fail(size_t number, bool and_all_after) {
     has_failed = false;
     last = and_all_after ? SIZE_MAX : number;
     first = number;
+}
+
+void hold(bool on) {
+    held = on;
 }
 
 bool failed() {

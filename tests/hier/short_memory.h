@@ -10,6 +10,8 @@ namespace short_memory {
 
 // The allocation with this number (from 1, of all threads) fails; with `and_all_after` those that follow do, too. 0: none.
 void fail(size_t number, bool and_all_after = false);
+// Meanwhile none does, and none counts.
+void hold(bool on);
 // Did one fail since?
 bool failed();
 // Blocks that were allocated and not freed.

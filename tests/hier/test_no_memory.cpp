@@ -2,6 +2,7 @@
 // Every allocation fails once, one after the other: the call says so, nothing is left behind, and made again it succeeds.
 #include "intra/threads.h"
 #include "short_memory.h"
+#include "sim_worlds.h"
 #include <cstring>
 #include <functional>
 #include <gtest/gtest.h>
@@ -9,6 +10,7 @@
 #include <vector>
 extern "C" {
 #include <hier/world.h>
+#include <inter/transport_sim_private.h>
 #include <weft/weft.h>
 }
 
@@ -36,11 +38,11 @@ void fill_pools(const std::function<void()> &program) {
     }
 }
 
-// Runs the program with its first allocation failing, then its second … until none is left to fail. Twice: with pools of handles that
-// are empty at first, and that are full, so that what a program leaves behind is seen.
-void with_each_failing(const std::function<void()> &program) {
+// Runs the program with its first allocation failing, then its second … until none is left to fail. With pools of handles that are
+// empty at first; and that are full, so that what a program leaves behind is seen.
+void with_each_failing(const std::function<void()> &program, const std::vector<bool> &pools = {false, true}) {
     threads::Watchdog watchdog(280);
-    for (bool full : {false, true}) {
+    for (bool full : pools) {
         if (full)
             fill_pools(program);
         const size_t before = short_memory::blocks();
@@ -310,6 +312,70 @@ void communicators() {
     world.run([](weft_comm *comm) { derive(comm, 0); });
 }
 
+// All of so many threads are there.
+void meet(std::atomic<int> &arrived, int all) {
+    for (int target = (arrived++ / all + 1) * all; arrived < target;)
+        std::this_thread::yield();
+}
+
+// Of several ranks: who finds no memory tries again, and either meets those who wait for him, or all are told. True: it has succeeded.
+template <class Function> bool told(const char *what, Function call) {
+    int code = call();
+    for (int attempts = 0; code == WEFT_ERR_NOMEM && attempts < 2; attempts++) {
+        EXPECT_NE(std::string(weft_last_error()).find("memory"), std::string::npos)
+            << what << ": " << weft_last_error();
+        code = call();
+    }
+    EXPECT_TRUE(!code || short_memory::failed()) << what << ": " << weft_last_error();
+    EXPECT_TRUE(!code || code == WEFT_ERR_MISMATCH) << what << ": " << weft_last_error();
+    return code == WEFT_SUCCESS;
+}
+#define TOLD(call) told(#call, [&] { return call; })
+
+void use(weft_comm *comm, const weft_datatype *type) {
+    std::vector<int> a(3 * rows * size_t(weft_size(comm)), 1), b(a.size());
+    weft_comm *made = nullptr;
+    weft_request *request = WEFT_REQUEST_NULL;
+    if (!TOLD(weft_alltoall(a.data(), 1, type, b.data(), 1, type, comm)) ||
+        !TOLD(weft_bcast(a.data(), 1, type, 1, comm)) ||
+        !TOLD(weft_allreduce(a.data(), b.data(), rows, WEFT_INT, WEFT_SUM, comm)) ||
+        !TOLD(weft_iallgather(a.data(), 1, type, b.data(), 1, type, comm, &request)) ||
+        !TOLD(weft_wait(&request, WEFT_STATUS_IGNORE)) || !TOLD(weft_comm_split(comm, 0, -weft_rank(comm), &made)))
+        return;
+    TOLD(weft_reduce(a.data(), b.data(), rows, WEFT_INT, WEFT_SUM, 0, made));
+    EXPECT_EQ(weft_comm_free(&made), WEFT_SUCCESS);
+}
+
+// Two processes of so many threads each, in this one. What stands in for the network always has memory.
+void of_several(int threads) {
+    JobShape shape{{threads, threads}};
+    shape.slots = 4;
+    std::atomic<int> processes{0}, teams{0};
+    short_memory::hold(true);
+    Rows type(rows);
+    SimWorlds worlds(shape);
+    worlds.run_processes([&](int, hier_world *world) {
+        weft_team *team = nullptr;
+        meet(processes, 2);
+        short_memory::hold(false);
+        if (TOLD(weft_team_create(world->process_comm, threads, &team))) {
+            teams++;
+            threads::run(threads, [&](int thread) {
+                weft_comm *comm = nullptr;
+                if (!TOLD(weft_team_enter(team, thread, &comm)))
+                    return;
+                use(comm, type.type());
+                EXPECT_EQ(weft_team_leave(&comm), WEFT_SUCCESS);
+            });
+            EXPECT_EQ(weft_team_free(&team), WEFT_SUCCESS);
+        }
+        meet(processes, 2);
+        short_memory::hold(true);
+    });
+    short_memory::hold(false);
+    EXPECT_NE(teams, 1) << "made in one process, and not in the other";
+}
+
 } // namespace
 
 TEST(NoMemory, ForTypes) {
@@ -326,4 +392,9 @@ TEST(NoMemory, ForMessages) {
 
 TEST(NoMemory, ForCommunicators) {
     with_each_failing(communicators);
+}
+
+TEST(NoMemory, ForSeveral) {
+    short_memory::spare(sizeof(inter_sim_item));
+    with_each_failing([] { of_several(2); }, {true});
 }
