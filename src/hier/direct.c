@@ -25,17 +25,6 @@ static intra_slice readable(const hier_call *call) {
     return (intra_slice){(size_t)call->root_thread, hier_on_root_node(call)};
 }
 
-/* What others read of this process, as if it had been sent. */
-static void count(const hier_call *call) {
-    size_t others = (size_t)call->comm->layout->nodes - 1, bytes = 0;
-    intra_slice threads = readable(call);
-    for (size_t thread = threads.begin; thread < threads.begin + threads.count; thread++)
-        bytes += intra_offer_of(&call->meeting, (int)thread)->send_size;
-    core_counters *counters = call->comm->world->engine.counters;
-    if (counters && bytes)
-        core_count_traffic(counters, call->arguments->collective, CORE_ON_HOST, others, bytes);
-}
-
 static int start(hier_call *call) {
     const hier_layout *layout = call->comm->layout;
     size_t nodes = (size_t)layout->nodes, threads = (size_t)hier_threads(call);
@@ -56,6 +45,9 @@ static int start(hier_call *call) {
         recv_counts[node] = other ? SEGMENTS * (size_t)hier_layout_threads(layout, node) : 0;
         send_offsets[node] = 0; /* the same to all */
         recv_offsets[node] = SEGMENTS * layout->offsets[node];
+        if (other) /* what is read there, as if it were sent */
+            hier_count_sent(call, node,
+                            shown.count * (size_t)hier_layout_threads(layout, node) * call->arguments->bytes);
     }
     inter_view view = {.collective = INTER_ALLTOALLV,
                        .rank = call->comm->node,
@@ -67,18 +59,16 @@ static int start(hier_call *call) {
                        .send_offsets = send_offsets,
                        .recv_offsets = recv_offsets};
     inter_binding binding = {.send = words, .recv = incoming(call)};
-    count(call);
-    return hier_start(call, &view, &binding);
+    return hier_start_uncounted(call, &view, &binding);
 }
 
-void hier_direct_offer(hier_call *call, const void *send, size_t bytes) {
+void hier_direct_offer(hier_call *call, const void *send) {
     const weft_comm *comm = call->comm;
     size_t words = SEGMENTS * ((size_t)hier_threads(call) + (size_t)comm->size);
     if (!inter_is(INTER_ALLTOALLV, call->choice.process->collectives))
         call->choice.process =
             hier_select_unfixed(&comm->world->selector, hier_key_without_bytes(INTER_ALLTOALLV, comm->layout)).process;
     INTRA_SHOW(&call->meeting, send, send);
-    INTRA_SHOW(&call->meeting, send_size, bytes);
     INTRA_SHOW(&call->meeting, laid_out, NULL);
     if (comm->thread == hier_host_thread(call))
         INTRA_SHOW(&call->meeting, shared, hier_scratch(call, words * sizeof(uint64_t)));

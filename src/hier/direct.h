@@ -19,10 +19,10 @@
 #include <hier/pieces.h>
 
 /**
- * Shows `send`, one run, of which other processes read so many bytes in all (what is counted), and posts HIER_OFFERED. Where there is a
- * root only its data are read, and the others show nothing. NULL: there is no memory for it, as those learn who want to read it.
+ * Shows `send`, one run, of which each rank of other processes reads arguments->bytes, and posts HIER_OFFERED. Where there is a root only its
+ * data are read, and the others show nothing. NULL: there is no memory for it, as those learn who want to read it.
  */
-void hier_direct_offer(hier_call *call, const void *send, size_t bytes);
+void hier_direct_offer(hier_call *call, const void *send);
 
 /** HIER_AWAIT: the others' addresses are here. */
 static inline bool hier_await_addresses(hier_call *call) {

@@ -417,16 +417,33 @@ void hier_let_wait(hier_call *call) {
         wait_by_driving(call);
 }
 
-int hier_start(hier_call *call, const inter_view *view, const inter_binding *binding) {
+static int start_counted(hier_call *call, const inter_view *view, const inter_binding *binding, unsigned row) {
     inter_id id = id_of(call);
     inter_binding bound = *binding;
     bound.processes = call->comm->layout->processes;
     bound.by_lines = call->comm->team->by_lines;
-    bound.counted_as = call->choice.thread == HIER_DIRECT ? INTER_COLLECTIVES : call->arguments->collective;
+    bound.counted_as = row;
     hier_ledger_need(call->comm);
     hier_ledger_note(call->comm, call->arguments, id);
     return inter_execution_start(&call->slot->execution, &call->comm->world->engine, id, call->choice.process, view,
                                  &bound);
+}
+
+int hier_start(hier_call *call, const inter_view *view, const inter_binding *binding) {
+    return start_counted(call, view, binding, call->arguments->collective);
+}
+
+int hier_start_uncounted(hier_call *call, const inter_view *view, const inter_binding *binding) {
+    return start_counted(call, view, binding, INTER_COLLECTIVES);
+}
+
+void hier_count_sent(const hier_call *call, int node, size_t bytes) {
+    const weft_comm *comm = call->comm;
+    const inter_engine *engine = &comm->world->engine;
+    int process = hier_layout_process(comm->layout, node);
+    if (engine->counters && bytes)
+        core_count_traffic(engine->counters, call->arguments->collective,
+                           engine->on_host && engine->on_host[process] ? CORE_ON_HOST : CORE_BETWEEN_HOSTS, 1, bytes);
 }
 
 /* The only one who can start the network part waits where it is woken when it may. */

@@ -295,8 +295,7 @@ static void take_local(hier_call *call) {
 static bool by_direct(hier_call *call) {
     const weft_comm *comm = call->comm;
     HIER_RESUME(call);
-    hier_direct_offer(call, shown_directly(call),
-                      call->arguments->bytes * ((size_t)comm->size - (size_t)hier_threads(call)));
+    hier_direct_offer(call, shown_directly(call));
     HIER_AWAIT(call, hier_await_sync(call, HIER_OFFERED));
     hier_drive_once(call);
     take_local(call);

@@ -7,6 +7,8 @@
  * the threads before it:
  *
  *     message n → m:   [thread 0 of n: for thread 0 of m, for thread 1 of m, …] [thread 1 of n: …] …     packed
+ *
+ * In front of it stand the lengths of these blocks, where there are several: who takes it apart does not rely on what he expects.
  */
 #include <core/error.h>
 #include <hier/moves.h>
@@ -15,7 +17,7 @@
 
 /* Made by the leader in its own memory: bytes to and from each node, and where they lie in `outgoing` and `incoming`. */
 typedef struct plan {
-    size_t *send_bytes, *recv_bytes, *send_offsets, *recv_offsets; /* by node */
+    size_t *send_bytes, *recv_bytes, *send_offsets, *recv_offsets; /* by node, with the lengths */
     char *outgoing, *incoming;
 } plan;
 
@@ -37,6 +39,12 @@ static size_t sent_to_node(const intra_offer *offer, const hier_layout *layout, 
     return bytes;
 }
 
+/* The lengths in front of a message with something in it, between this node and another. */
+static size_t head_bytes(const hier_call *call, int node) {
+    size_t blocks = (size_t)hier_threads(call) * (size_t)hier_layout_threads(call->comm->layout, node);
+    return blocks > 1 ? blocks * sizeof(size_t) : 0;
+}
+
 static void add_up(hier_call *call, const plan *to, size_t *outgoing_bytes, size_t *incoming_bytes) {
     const hier_layout *layout = call->comm->layout;
     *outgoing_bytes = *incoming_bytes = 0;
@@ -52,6 +60,8 @@ static void add_up(hier_call *call, const plan *to, size_t *outgoing_bytes, size
             for (size_t rank = layout->offsets[node]; rank < layout->offsets[node + 1]; rank++)
                 to->recv_bytes[node] += received_from(offer, rank);
         }
+        to->send_bytes[node] += to->send_bytes[node] ? head_bytes(call, node) : 0;
+        to->recv_bytes[node] += to->recv_bytes[node] ? head_bytes(call, node) : 0;
         *outgoing_bytes += to->send_bytes[node];
         *incoming_bytes += to->recv_bytes[node];
     }
@@ -89,7 +99,10 @@ static int start(hier_call *call) {
                        .recv_counts = by->recv_bytes,
                        .send_offsets = by->send_offsets,
                        .recv_offsets = by->recv_offsets};
-    return hier_start(call, &view, &(inter_binding){.send = by->outgoing, .recv = by->incoming});
+    for (int node = 0; node < call->comm->layout->nodes; node++)
+        if (by->send_bytes[node])
+            hier_count_sent(call, node, by->send_bytes[node] - head_bytes(call, node));
+    return hier_start_uncounted(call, &view, &(inter_binding){.send = by->outgoing, .recv = by->incoming});
 }
 
 static core_data send_block(const intra_offer *offer, size_t rank) {
@@ -115,49 +128,64 @@ static void copy_local(hier_call *call) {
         const intra_offer *from = intra_offer_of(&call->meeting, thread);
         size_t source = hier_first_rank(call) + (size_t)thread, self = (size_t)call->comm->rank;
         size_t bytes = received_from(mine, source);
-        if (sent_to(from, self) == bytes) {
+        if (hier_same_bytes(call, source, sent_to(from, self), self, bytes))
             hier_move(recv_block(call, source), send_block(from, self), (intra_slice){0, bytes});
-        } else if (!call->error) {
-            call->error = core_error(WEFT_ERR_MISMATCH, "rank %zu: %s: rank %zu sends %zu bytes, %zu are expected",
-                                     self, call->arguments->call, source, sent_to(from, self), bytes);
-        }
+    }
+}
+
+/* This thread's part of the message to a node. */
+static void pack_message(const hier_call *call, int node) {
+    const hier_layout *layout = call->comm->layout;
+    const intra_offer *mine = &call->meeting.mine;
+    const plan *by = plan_of(call);
+    size_t own = (size_t)call->comm->thread, there = (size_t)hier_layout_threads(layout, node);
+    char *lengths = by->outgoing + by->send_offsets[node], *place = lengths + head_bytes(call, node);
+    for (int before = 0; before < call->comm->thread; before++)
+        place += sent_to_node(intra_offer_of(&call->meeting, before), layout, node);
+    for (size_t i = 0; i < there; i++) {
+        core_data block = send_block(mine, layout->offsets[node] + i);
+        size_t bytes = core_data_bytes(block);
+        if (head_bytes(call, node))
+            memcpy(hier_at(lengths, own * there + i, sizeof(bytes)), &bytes, sizeof(bytes));
+        core_pack(place, block.buffer, block.type, block.count, 0, bytes);
+        place += bytes;
     }
 }
 
 static void pack(hier_call *call) {
+    for (int node = 0; node < call->comm->layout->nodes; node++)
+        if (node != call->comm->node && plan_of(call)->send_bytes[node])
+            pack_message(call, node);
+}
+
+/* The block for this thread, from rank `source`, where it lies in a message. */
+static void unpack_block(hier_call *call, size_t source, const char *place, size_t bytes) {
+    core_data block = recv_block(call, source);
+    if (hier_same_bytes(call, source, bytes, (size_t)call->comm->rank, core_data_bytes(block)))
+        core_unpack(block.buffer, place, block.type, block.count, 0, bytes);
+}
+
+/* By the lengths in front of it, which are not trusted to add up to what has come. */
+static void unpack_message(hier_call *call, int node) {
     const hier_layout *layout = call->comm->layout;
-    const intra_offer *mine = &call->meeting.mine;
-    for (int node = 0; node < layout->nodes; node++) {
-        if (node == call->comm->node)
-            continue;
-        char *place = plan_of(call)->outgoing + plan_of(call)->send_offsets[node];
-        for (int before = 0; before < call->comm->thread; before++)
-            place += sent_to_node(intra_offer_of(&call->meeting, before), layout, node);
-        for (size_t rank = layout->offsets[node]; rank < layout->offsets[node + 1]; rank++) {
-            core_data block = send_block(mine, rank);
-            size_t bytes = core_data_bytes(block);
-            core_pack(place, block.buffer, block.type, block.count, 0, bytes);
-            place += bytes;
-        }
+    const plan *by = plan_of(call);
+    size_t threads = (size_t)hier_threads(call), blocks = threads * (size_t)hier_layout_threads(layout, node);
+    const char *message = by->incoming + by->recv_offsets[node];
+    size_t head = head_bytes(call, node), at = head, left = by->recv_bytes[node] - head, bytes = left;
+    for (size_t i = 0; i < blocks; i++, at += bytes, left -= bytes) {
+        if (head)
+            memcpy(&bytes, hier_at(message, i, sizeof(bytes)), sizeof(bytes));
+        if (bytes > left)
+            bytes = left; /* and so of another length than is expected, here or further on */
+        if (i % threads == (size_t)call->comm->thread)
+            unpack_block(call, layout->offsets[node] + i / threads, message + at, bytes);
     }
 }
 
 static void unpack(hier_call *call) {
-    const hier_layout *layout = call->comm->layout;
-    for (int node = 0; node < layout->nodes; node++) {
-        if (node == call->comm->node)
-            continue;
-        const char *place = plan_of(call)->incoming + plan_of(call)->recv_offsets[node];
-        for (size_t rank = layout->offsets[node]; rank < layout->offsets[node + 1]; rank++) {
-            for (int thread = 0; thread < hier_threads(call); thread++) {
-                size_t bytes = received_from(intra_offer_of(&call->meeting, thread), rank);
-                core_data block = recv_block(call, rank);
-                if (thread == call->comm->thread)
-                    core_unpack(block.buffer, place, block.type, block.count, 0, bytes);
-                place += bytes;
-            }
-        }
-    }
+    for (int node = 0; node < call->comm->layout->nodes; node++)
+        if (node != call->comm->node && plan_of(call)->recv_bytes[node])
+            unpack_message(call, node);
 }
 
 /* In place, the others read what is being overwritten: the blocks are copied together first. False: no memory. */

@@ -123,10 +123,9 @@ static bool by_flags(hier_call *call) {
 /* The root's buffer is one run: what the network could send. */
 static bool by_direct(hier_call *call) {
     size_t bytes = call->arguments->bytes, rank = (size_t)call->comm->rank;
-    size_t elsewhere = (size_t)call->comm->size - (size_t)hier_threads(call);
     bool root = hier_is_root(call);
     HIER_RESUME(call);
-    hier_direct_offer(call, root ? call->arguments->send : NULL, root ? bytes * elsewhere : 0);
+    hier_direct_offer(call, root ? call->arguments->send : NULL);
     if (hier_on_root_node(call)) {
         HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_OFFERED));
         hier_drive_once(call);

@@ -192,6 +192,16 @@ size_t bytes_between(const Nodes &nodes, inter_collective kind, size_t words, in
     }
 }
 
+size_t lengths_between(const Nodes &nodes, inter_collective kind) {
+    size_t sum = 0;
+    for (size_t from = 0; (kind == INTER_ALLTOALLV || kind == INTER_ALLTOALLW) && from < nodes.count(); from++)
+        for (size_t to = 0; to < nodes.count(); to++) {
+            size_t blocks = from == to ? 0 : size_t(nodes.threads[from]) * size_t(nodes.threads[to]);
+            sum += blocks > 1 ? blocks * sizeof(size_t) : 0;
+        }
+    return sum;
+}
+
 size_t bytes_inside(const Nodes &nodes, inter_collective kind, size_t words, int root) {
     size_t ranks = size_t(nodes.ranks()), block = words * 8, sum = 0;
     for (size_t node = 0; node < nodes.count(); node++) {

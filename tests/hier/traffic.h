@@ -39,6 +39,9 @@ void perform(weft_comm *comm, inter_collective kind, size_t words, int root, For
 size_t bytes_between(const Nodes &nodes, inter_collective kind, size_t words, int root,
                      const inter_algorithm &algorithm);
 
+// The lengths of blocks that stand in front of the messages of one call, and are not counted.
+size_t lengths_between(const Nodes &nodes, inter_collective kind);
+
 // The bytes that weft/counters.h says for the inside of all nodes.
 size_t bytes_inside(const Nodes &nodes, inter_collective kind, size_t words, int root);
 
