@@ -5,8 +5,8 @@
 #     bench/link.sh BUILD_FOLDER [--rounds R] [--threads T] [--overlap]
 #
 # weft has a process of T threads (default: 4) on each host, Open MPI T processes on each, which yield while they wait; they take turns. Beside
-# their times stands what the link needs for the bytes that the operation's formula puts on it in one direction. Open MPI's mpirun
-# starts both. Needs the right to make namespaces, and the programs ip, tc, unshare, nsenter, setpriv and mpirun. All namespaces are nameless
+# their times stands what the link needs for the bytes that the operation's formula puts on it in one direction, and what plain TCP needs
+# for them (of a broadcast one way, of the others both ways at once), in the same turn. Open MPI's mpirun starts both. Needs the right to make namespaces, and the programs ip, tc, unshare, nsenter, setpriv and mpirun. All namespaces are nameless
 # and go with this script.
 #
 # --overlap: how much of a nonblocking collective of two processes, one on each host, computation hides (weft-bench --help).
@@ -31,7 +31,8 @@ remote() {
 
 # In namespaces of its own: a bridge, two hosts on it, and both ends of each cable shaped.
 lay_cables() {
-    local directory=$1 number shape=(root tbf rate "${rate_mbit}mbit" burst 15kb limit 1mb)
+    # A timer that wakes a shaper later than its burst lasts (64 KiB: 0.5 ms) takes from the rate what it can never send.
+    local directory=$1 number shape=(root tbf rate "${rate_mbit}mbit" burst 64kb limit 1mb)
     ip link set lo up && ip link add bridge0 type bridge && ip link set bridge0 up && ip addr add 10.77.0.254/24 dev bridge0
     printf '127.0.0.1 localhost\n10.77.0.1 host1\n10.77.0.2 host2\n' >"$directory/hosts"
     mount --bind "$directory/hosts" /etc/hosts
@@ -54,16 +55,28 @@ over_link() {
         --host "host1:$1,host2:$1" -n $((2 * $1)) "${@:2}" --format json </dev/null | grep '^{'
 }
 
+# tcp OPERATION FORTH BACK: plain TCP with the bytes of an operation.
+tcp() {
+    nsenter -t "$(cat "$directory/host1")" --net timeout 60 "$bin/peer-tcp" listen 10.77.0.1 "$2" "$3" &
+    nsenter -t "$(cat "$directory/host2")" --net timeout 60 "$bin/peer-tcp" connect 10.77.0.1 "$2" "$3" | sed "s/OPERATION/$1/"
+    wait %%
+}
+
 measure() {
-    local round operation bytes
+    local round operation bytes mega=1048576
     export WEFT_THREADS=$threads OMP_NUM_THREADS=$threads
-    # The block of an allgather is a rank's.
-    local sizes=(bcast 1M allreduce 1M allgather $((1024 / (2 * threads)))K alltoall 1M)
+    # With what crosses the link forth and back. All of a broadcast; as much of an allreduce in halves; half of an allgather, whose block
+    # is a rank's; of an alltoall what half of the ranks have for the other half.
+    local sizes=(bcast $mega $mega 0
+        allreduce $mega $mega $mega
+        allgather $((mega / (2 * threads))) $((mega / 2)) $((mega / 2))
+        alltoall $mega $((mega * threads / 2)) $((mega * threads / 2)))
     for ((round = 1; round <= rounds; round++)); do
         set -- "${sizes[@]}"
         while [ $# -gt 0 ]; do
             operation=$1 bytes=$2
-            shift 2
+            tcp "$operation" "$3" "$4"
+            shift 4
             over_link 1 -x WEFT_THREADS -x OMP_NUM_THREADS "$bin/weft-bench" "$operation" --bytes "$bytes"
             over_link "$threads" --mca pml ucx --mca pml_ucx_tls any --mca pml_ucx_devices any \
                 --mca mpi_yield_when_idle 1 "$bin/peer-openmpi" "$operation" --bytes "$bytes"
@@ -91,15 +104,16 @@ functions='
         function read_row() {
             operation = field("operation"); gsub("\"", "", operation)
             library = field("library"); gsub("\"", "", library)
-            if (!(operation in bytes)) order[++operations] = operation
-            bytes[operation] = field("bytes")
+            if (!(operation in seen)) order[++operations] = operation
+            seen[operation]
+            if (library == "tcp") on_link[operation] = field("bytes")
+            else bytes[operation] = field("bytes")
         }
 '
 
-# One line an operation. In one direction: all of a broadcast; as much of an allreduce in halves; half of an allgather; of an alltoall what
-# half of the ranks have for the other half.
+# One line an operation, medians over the rounds.
 print() {
-    awk -v threads="$threads" -v rate="$rate_mbit" "$functions"'
+    awk -v rate="$rate_mbit" "$functions"'
         {
             read_row()
             medians[operation, library] = medians[operation, library] " " field("median_us") / 1000
@@ -107,12 +121,11 @@ print() {
             if (!((operation, library) in min) || least < min[operation, library]) min[operation, library] = least
         }
         END {
-            printf "%-10s %9s %10s  %17s  %17s  %10s\n", "operation", "bytes", "link, ms", "weft min median", "Open MPI", "ratio"
+            printf "%-10s %9s %9s  %17s  %17s  %17s  %10s\n", "operation", "bytes", "link, ms", "TCP min median", "weft", "Open MPI", "ratio"
             for (i = 1; i <= operations; i++) {
                 o = order[i]
-                on_link = bytes[o] * (o == "allgather" ? threads : o == "alltoall" ? threads / 2 : 1)
-                w = median(medians[o, "weft"]); p = median(medians[o, "openmpi"])
-                printf "%-10s %9d %10.2f  %8.2f %8.2f  %8.2f %8.2f  %10.2f\n", o, bytes[o], on_link * 8 / rate / 1000, min[o, "weft"], w, min[o, "openmpi"], p, p / w
+                t = median(medians[o, "tcp"]); w = median(medians[o, "weft"]); p = median(medians[o, "openmpi"])
+                printf "%-10s %9d %9.2f  %8.2f %8.2f  %8.2f %8.2f  %8.2f %8.2f  %10.2f\n", o, bytes[o], on_link[o] * 8 / rate / 1000, min[o, "tcp"], t, min[o, "weft"], w, min[o, "openmpi"], p, p / w
             }
         }'
 }
@@ -155,7 +168,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 case $rounds$threads in *[!0-9]* | 0*) fail "rounds and threads are numbers" ;; esac
-[ -x "$build/bin/weft-bench" ] && [ -x "$build/bin/peer-openmpi" ] || fail "usage: bench/link.sh BUILD_FOLDER [--rounds R] [--threads T] [--overlap]; the folder has weft-bench and peer-openmpi"
+[ -x "$build/bin/weft-bench" ] && [ -x "$build/bin/peer-tcp" ] && [ -x "$build/bin/peer-openmpi" ] || fail "usage: bench/link.sh BUILD_FOLDER [--rounds R] [--threads T] [--overlap]; the folder has weft-bench, peer-tcp and peer-openmpi"
 mpirun=$(command -v mpirun.openmpi || command -v mpirun) || fail "there is no mpirun"
 for tool in ip tc unshare nsenter setpriv; do
     command -v $tool >/dev/null || fail "there is no $tool"
