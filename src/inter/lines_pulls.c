@@ -15,21 +15,33 @@
 #define SHORT_BYTES  ((size_t)64 << 10)
 #define MEDIUM_BYTES ((size_t)512 << 10)
 
-/* The ways of those like this one. NULL: there is but one, or no core to compare them on. */
-static inter_ways *ways_of(const inter_lines *lines, inter_neighbour *from, const inter_offer *of,
-                           const inter_request *request, size_t bytes) {
-    if (!request || !of->from || !bytes || (request->data && !request->data->type->contiguous) ||
-        inter_lines_is_crowded(lines))
-        return NULL;
+/* Can the receiver do it all? */
+static bool is_readable(const inter_offer *of, const inter_request *request, size_t bytes) {
+    return request && of->from && bytes && (!request->data || request->data->type->contiguous);
+}
+
+/*
+ * Chooses one; *learn: for those like it, NULL where time would say more about the other processes. There who also sends is busy with
+ * reads of his own, and to copy once takes less of the cores than twice; who only sends lends his core to the receiver, by parts.
+ */
+static enum inter_way choose(const inter_lines *lines, inter_neighbour *from, const inter_offer *of,
+                             const inter_request *request, size_t bytes, inter_ways **learn) {
+    const bool both = from->offers.count > 0;
+    *learn = NULL;
+    if (!is_readable(of, request, bytes))
+        return INTER_BY_PARTS;
+    if (inter_lines_is_crowded(lines))
+        return both ? INTER_BY_READS : INTER_BY_PARTS;
     int length = bytes < SHORT_BYTES ? 0 : bytes < MEDIUM_BYTES ? 1 : 2;
-    return &from->ways[2 * length + (from->offers.count > 0)];
+    *learn = &from->ways[2 * length + both];
+    return inter_ways_choose(*learn);
 }
 
 bool inter_lines_begin_pull(const inter_lines *lines, inter_neighbour *from, const inter_offer *of,
                             inter_request *request) {
     size_t bytes = !request ? 0 : of->bytes < request->bytes ? of->bytes : request->bytes;
-    inter_ways *ways = ways_of(lines, from, of, request, bytes);
-    enum inter_way by = ways ? inter_ways_choose(ways) : INTER_BY_PARTS;
+    inter_ways *learn;
+    enum inter_way by = choose(lines, from, of, request, bytes, &learn);
     int index = inter_pull_begin(&from->from->pulls, from->incoming, of, bytes, by == INTER_BY_READS);
     if (index < 0)
         return false;
@@ -39,7 +51,7 @@ bool inter_lines_begin_pull(const inter_lines *lines, inter_neighbour *from, con
             from->reach = LEAST_REACH;
         }
         request->native = request;
-        from->pulls[index] = (inter_incoming){request, *of, bytes, ways, by, ways ? core_now_ns() : 0};
+        from->pulls[index] = (inter_incoming){request, *of, bytes, learn, by, learn ? core_now_ns() : 0};
         from->incoming |= 1u << index;
     }
     return true;
