@@ -6,10 +6,12 @@
 
 /* No part comes for so long: the sender is elsewhere. Longer than to pack one takes, not much longer than to do without it. */
 #define PATIENCE_NS 2000
-/* What one system call copies: a call costs as much as some 16 KiB, but the sender may come back, and who only tests wants to. */
+/*
+ * What one system call copies: a call costs as much as some 16 KiB, but who only tests wants to come back. The least is where parts
+ * ran dry: the sender may come back, too.
+ */
 #define LEAST_REACH INTER_PART_BYTES
 #define MOST_REACH  ((size_t)1 << 20)
-#define READS_REACH ((size_t)256 << 10)
 
 /* Those of which each kind learns its own ways. */
 #define SHORT_BYTES  ((size_t)64 << 10)
@@ -142,7 +144,7 @@ static bool read_chunks(const inter_lines *lines, inter_neighbour *from, int ind
     }
     const core_data data = data_of(of->request);
     bool reads = of->by == INTER_BY_READS;
-    if (!inter_pull_read_chunks(&pulls->pulls[index], of->offer.from, reads ? READS_REACH : from->reach, &data,
+    if (!inter_pull_read_chunks(&pulls->pulls[index], of->offer.from, reads ? MOST_REACH : from->reach, &data,
                                 of->bytes, from->process, lines->scratch))
         return false;
     if (!reads && from->reach < MOST_REACH)
