@@ -16,6 +16,7 @@ Shape shape_number(int size, unsigned n) {
     return varied(size, n, n % 3 == 2 ? 3 : 1 + n / 16 % 3);
 }
 constexpr unsigned variations = 48;
+constexpr size_t most_messages = 600000;           // of a large job
 constexpr unsigned stride = 2 * effort::parts - 1; // has no divisor in common with those
 
 bool is_quadratic(const Algorithm &algorithm) {
@@ -80,7 +81,7 @@ TEST_P(Proof, LargeJobs) {
     const std::vector<int> sizes = {257,  300,  384,  511,  512,  513,  777,  1000,
                                     1023, 1024, 1025, 2047, 2048, 3000, 4095, 4096};
     for (int size : effort::part_of(sizes, strlen(GetParam().is.name))) {
-        if (messages_of(GetParam(), size) > 600000 || (everybody_has_all && size > 1024))
+        if (messages_of(GetParam(), size) > most_messages || (everybody_has_all && size > 1024))
             break;
         Shape shape = shape_number(size, n++ * 7 % variations);
         shape.count = 1;
@@ -127,9 +128,17 @@ TEST_P(Composed, EverySizeTo32) {
             ASSERT_TRUE(prove(GetParam(), shape_number(size, n), 2));
 }
 
-TEST_P(Composed, SomeLargerJobs) {
-    for (int size : {33, 64, 100, 255}) {
+TEST_P(Composed, EverySizeTo256) {
+    for (int size = 33; size <= 256; size += SIM_STRIDE)
+        ASSERT_TRUE(prove(GetParam(), shape_number(size, unsigned(size) % variations), 1));
+}
+
+TEST_P(Composed, LargeJobs) {
+    for (int size : effort::part_of(std::vector<int>{300, 1023, 4096}, strlen(GetParam().is.name))) {
+        if (messages_of(GetParam(), size) > most_messages)
+            break;
         Shape shape = shape_number(size, unsigned(size) % variations);
+        shape.count = 1;
         ASSERT_TRUE(prove(GetParam(), shape, 1));
     }
 }
