@@ -31,8 +31,10 @@ remote() {
 
 # In namespaces of its own: a bridge, two hosts on it, and both ends of each cable shaped.
 lay_cables() {
-    # A timer that wakes a shaper later than its burst lasts (64 KiB: 0.5 ms) takes from the rate what it can never send.
-    local directory=$1 number shape=(root tbf rate "${rate_mbit}mbit" burst 64kb limit 1mb)
+    # A timer that wakes a shaper later than its burst lasts (64 KiB: 0.5 ms) takes from the rate what it can never send. Pieces of TCP's
+    # that are longer (68 KiB, with their headers) a shaper cuts into packets itself, in the time of who sends: where it matters whose
+    # time that is, for an overlap, they are to pass whole, as a network card takes them.
+    local directory=$1 number shape=(root tbf rate "${rate_mbit}mbit" burst "$2" limit 1mb)
     ip link set lo up && ip link add bridge0 type bridge && ip link set bridge0 up && ip addr add 10.77.0.254/24 dev bridge0
     printf '127.0.0.1 localhost\n10.77.0.1 host1\n10.77.0.2 host2\n' >"$directory/hosts"
     mount --bind "$directory/hosts" /etc/hosts
@@ -151,7 +153,7 @@ case ${1:-} in
     --remote) remote "${@:2}" ;;
     --inside)
         directory=$2 bin=$3 rounds=$4 threads=$5 mpirun=$6
-        lay_cables "$directory"
+        lay_cables "$directory" "$([ "$7" = 1 ] && echo 128kb || echo 64kb)"
         if [ "$7" = 1 ]; then measure_overlap; else measure; fi >"$directory/rows"
         exit
         ;;
