@@ -6,7 +6,8 @@
 #
 # weft has a process of T threads (default: 4) on each host, Open MPI T processes on each, which yield while they wait; they take turns. Beside
 # their times stands what the link needs for the bytes that the operation's formula puts on it in one direction, and what plain TCP needs
-# for them (of a broadcast one way, of the others both ways at once), in the same turn. Open MPI's mpirun starts both. Needs the right to make namespaces, and the programs ip, tc, unshare, nsenter, setpriv and mpirun. All namespaces are nameless
+# for them (of a broadcast one way, of the others both ways at once), in the same turn. Open MPI's mpirun starts both. Nobody is
+# bound: the hosts have the same cores, which neither knows. Needs the right to make namespaces, and the programs ip, tc, unshare, nsenter, setpriv and mpirun. All namespaces are nameless
 # and go with this script.
 #
 # --overlap: how much of a nonblocking collective of two processes, one on each host, computation hides (weft-bench --help).
@@ -53,7 +54,7 @@ lay_cables() {
 # over_link PER_HOST PROGRAM…
 over_link() {
     timeout 120 "$mpirun" --mca plm_rsh_agent "$directory/remote" --mca plm_rsh_no_tree_spawn 1 \
-        --mca oob_tcp_if_include 10.77.0.0/24 --bind-to none -x UCX_TLS=tcp,sm,self -x UCX_NET_DEVICES=eth0 \
+        --mca oob_tcp_if_include 10.77.0.0/24 --bind-to none -x WEFT_BIND=none -x UCX_TLS=tcp,sm,self -x UCX_NET_DEVICES=eth0 \
         --host "host1:$1,host2:$1" -n $((2 * $1)) "${@:2}" --format json </dev/null | grep '^{'
 }
 

@@ -4,7 +4,6 @@
  * --level process, the processes.
  */
 #include "bench_limits.h"
-#include "pin.h"
 #include "simulate.h"
 #include "sweep.h"
 #include "weft_calls.h"
@@ -39,9 +38,6 @@ static int measure_threads(const bench_options *options) {
     weft_team *team;
     int threads = omp_get_max_threads(), code;
     atomic_int failed = 0;
-    cpu_set_t allowed;
-    if (sched_getaffinity(0, sizeof allowed, &allowed))
-        CPU_ZERO(&allowed);
     omp_set_dynamic(0);
     if ((code = weft_team_create(weft_process_comm(), threads, &team)))
         stop("weft_team_create", code);
@@ -53,7 +49,6 @@ static int measure_threads(const bench_options *options) {
             bench_fail("OpenMP started %d threads instead of %d", omp_get_num_threads(), threads);
         if (entered)
             stop("weft_team_enter", entered);
-        bench_pin(&allowed, omp_get_thread_num(), threads);
         if (measure(options, comm))
             atomic_store(&failed, 1);
         if ((entered = weft_team_leave(&comm)))
@@ -78,7 +73,8 @@ int main(int argc, char **argv) {
     }
     if (options.operation == BENCH_LIMITS)
         return bench_limits(&options, &(bench_setting){.version = weft_version(), .format = options.format});
-    if ((code = weft_init(NULL)))
+    if ((code = weft_init(
+             &(weft_options){.bind = WEFT_BIND_CORE}))) /* a thread that spins may not share its core with another */
         stop("weft_init", code);
     status = options.process_level ? measure(&options, weft_process_comm()) : measure_threads(&options);
     if ((code = weft_finalize()))
