@@ -82,6 +82,12 @@ WEFT_API int weft_waitsome(size_t count, weft_request *requests[], size_t *done_
 WEFT_API int weft_testsome(size_t count, weft_request *requests[], size_t *done_count, size_t indices[],
                            weft_status statuses[]);
 
+/**
+ * As weft_test, but the request stays as it is: when it was complete (`*done` is 1) the buffers are the caller's again. A call that
+ * completes the request still has to follow, and tells the same (MPI 4.0 section 3.7.6).
+ */
+WEFT_API int weft_request_get_status(weft_request *request, int *done, weft_status *status);
+
 /** Frees a persistent request that is inactive and sets the handle to WEFT_REQUEST_NULL. Errors: WEFT_ERR_BUSY (active). */
 WEFT_API int weft_request_free(weft_request **request);
 

@@ -36,9 +36,9 @@ extern WEFT_API const weft_datatype weft_datatype_byte, weft_datatype_char, weft
     weft_datatype_uint32, weft_datatype_uint64, weft_datatype_short, weft_datatype_int, weft_datatype_long,
     weft_datatype_long_long, weft_datatype_unsigned_char, weft_datatype_unsigned_short, weft_datatype_unsigned,
     weft_datatype_unsigned_long, weft_datatype_unsigned_long_long, weft_datatype_float, weft_datatype_double,
-    weft_datatype_long_double, weft_datatype_float_complex, weft_datatype_double_complex, weft_datatype_float_int,
-    weft_datatype_double_int, weft_datatype_long_int, weft_datatype_2int, weft_datatype_short_int,
-    weft_datatype_long_double_int;
+    weft_datatype_long_double, weft_datatype_float_complex, weft_datatype_double_complex,
+    weft_datatype_long_double_complex, weft_datatype_float_int, weft_datatype_double_int, weft_datatype_long_int,
+    weft_datatype_2int, weft_datatype_short_int, weft_datatype_long_double_int;
 
 #define WEFT_BYTE               WEFT_PREDEFINED_DATATYPE(byte)  /**< 8 uninterpreted bits: bitwise operations only */
 #define WEFT_CHAR               WEFT_PREDEFINED_DATATYPE(char)  /**< char: moved, not reduced */
@@ -66,12 +66,14 @@ extern WEFT_API const weft_datatype weft_datatype_byte, weft_datatype_char, weft
 #define WEFT_LONG_DOUBLE        WEFT_PREDEFINED_DATATYPE(long_double)
 #define WEFT_C_FLOAT_COMPLEX    WEFT_PREDEFINED_DATATYPE(float_complex)  /**< float _Complex, std::complex<float> */
 #define WEFT_C_DOUBLE_COMPLEX   WEFT_PREDEFINED_DATATYPE(double_complex) /**< double _Complex, std::complex<double> */
-#define WEFT_FLOAT_INT          WEFT_PREDEFINED_DATATYPE(float_int)      /**< struct { float value; int index; } */
-#define WEFT_DOUBLE_INT         WEFT_PREDEFINED_DATATYPE(double_int)     /**< struct { double value; int index; } */
-#define WEFT_LONG_INT           WEFT_PREDEFINED_DATATYPE(long_int)       /**< struct { long value; int index; } */
-#define WEFT_2INT               WEFT_PREDEFINED_DATATYPE(2int)           /**< struct { int value; int index; } */
-#define WEFT_SHORT_INT          WEFT_PREDEFINED_DATATYPE(short_int)      /**< struct { short value; int index; } */
-#define WEFT_LONG_DOUBLE_INT    WEFT_PREDEFINED_DATATYPE(long_double_int) /**< struct { long double value; int index; } */
+#define WEFT_C_LONG_DOUBLE_COMPLEX                                                                                     \
+    WEFT_PREDEFINED_DATATYPE(long_double_complex)                /**< long double _Complex, std::complex<long double> */
+#define WEFT_FLOAT_INT       WEFT_PREDEFINED_DATATYPE(float_int) /**< struct { float value; int index; } */
+#define WEFT_DOUBLE_INT      WEFT_PREDEFINED_DATATYPE(double_int)      /**< struct { double value; int index; } */
+#define WEFT_LONG_INT        WEFT_PREDEFINED_DATATYPE(long_int)        /**< struct { long value; int index; } */
+#define WEFT_2INT            WEFT_PREDEFINED_DATATYPE(2int)            /**< struct { int value; int index; } */
+#define WEFT_SHORT_INT       WEFT_PREDEFINED_DATATYPE(short_int)       /**< struct { short value; int index; } */
+#define WEFT_LONG_DOUBLE_INT WEFT_PREDEFINED_DATATYPE(long_double_int) /**< struct { long double value; int index; } */
 /** @} */
 
 /**

@@ -67,6 +67,7 @@ DATATYPE(double, double, CORE_KIND_DOUBLE, "WEFT_DOUBLE");
 DATATYPE(long_double, long double, CORE_KIND_LONG_DOUBLE, "WEFT_LONG_DOUBLE");
 DATATYPE(float_complex, float _Complex, CORE_KIND_FLOAT_COMPLEX, "WEFT_C_FLOAT_COMPLEX");
 DATATYPE(double_complex, double _Complex, CORE_KIND_DOUBLE_COMPLEX, "WEFT_C_DOUBLE_COMPLEX");
+DATATYPE(long_double_complex, long double _Complex, CORE_KIND_LONG_DOUBLE_COMPLEX, "WEFT_C_LONG_DOUBLE_COMPLEX");
 
 PAIR(float_int, float, CORE_KIND_FLOAT_INT, "WEFT_FLOAT_INT");
 PAIR(double_int, double, CORE_KIND_DOUBLE_INT, "WEFT_DOUBLE_INT");

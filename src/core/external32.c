@@ -29,11 +29,11 @@ typedef struct description {
             { form_, 0, n, e }                                                                                         \
         }                                                                                                              \
     }
-#define COMPLEX(n)                                                                                                     \
+#define COMPLEX(form_, n)                                                                                              \
     {                                                                                                                  \
         2, {                                                                                                           \
-            {SWAPPED, 0, n, n}, {                                                                                      \
-                SWAPPED, n, n, n                                                                                       \
+            {form_, 0, n, n}, {                                                                                        \
+                form_, n, n, n                                                                                         \
             }                                                                                                          \
         }                                                                                                              \
     }
@@ -48,17 +48,29 @@ typedef struct description {
     }
 
 static const description by_kind[CORE_KINDS] = {
-    [CORE_KIND_BYTE] = ONE(SAME, 1, 1),          [CORE_KIND_CHAR] = ONE(SAME, 1, 1),
-    [CORE_KIND_BOOL] = ONE(TRUTH, 1, 1),         [CORE_KIND_INT8] = ONE(SAME, 1, 1),
-    [CORE_KIND_INT16] = ONE(SWAPPED, 2, 2),      [CORE_KIND_INT32] = ONE(SWAPPED, 4, 4),
-    [CORE_KIND_INT64] = ONE(SWAPPED, 8, 8),      [CORE_KIND_UINT8] = ONE(SAME, 1, 1),
-    [CORE_KIND_UINT16] = ONE(SWAPPED, 2, 2),     [CORE_KIND_UINT32] = ONE(SWAPPED, 4, 4),
-    [CORE_KIND_UINT64] = ONE(SWAPPED, 8, 8),     [CORE_KIND_FLOAT] = ONE(SWAPPED, 4, 4),
-    [CORE_KIND_DOUBLE] = ONE(SWAPPED, 8, 8),     [CORE_KIND_LONG_DOUBLE] = ONE(QUAD, 16, 16),
-    [CORE_KIND_FLOAT_COMPLEX] = COMPLEX(4),      [CORE_KIND_DOUBLE_COMPLEX] = COMPLEX(8),
-    [CORE_KIND_FLOAT_INT] = PAIR(SWAPPED, 4, 4), [CORE_KIND_DOUBLE_INT] = PAIR(SWAPPED, 8, 8),
-    [CORE_KIND_LONG_INT] = PAIR(LONG, 8, 4),     [CORE_KIND_2INT] = PAIR(SWAPPED, 4, 4),
-    [CORE_KIND_SHORT_INT] = PAIR(SWAPPED, 2, 2), [CORE_KIND_LONG_DOUBLE_INT] = PAIR(QUAD, 16, 16),
+    [CORE_KIND_BYTE] = ONE(SAME, 1, 1),
+    [CORE_KIND_CHAR] = ONE(SAME, 1, 1),
+    [CORE_KIND_BOOL] = ONE(TRUTH, 1, 1),
+    [CORE_KIND_INT8] = ONE(SAME, 1, 1),
+    [CORE_KIND_INT16] = ONE(SWAPPED, 2, 2),
+    [CORE_KIND_INT32] = ONE(SWAPPED, 4, 4),
+    [CORE_KIND_INT64] = ONE(SWAPPED, 8, 8),
+    [CORE_KIND_UINT8] = ONE(SAME, 1, 1),
+    [CORE_KIND_UINT16] = ONE(SWAPPED, 2, 2),
+    [CORE_KIND_UINT32] = ONE(SWAPPED, 4, 4),
+    [CORE_KIND_UINT64] = ONE(SWAPPED, 8, 8),
+    [CORE_KIND_FLOAT] = ONE(SWAPPED, 4, 4),
+    [CORE_KIND_DOUBLE] = ONE(SWAPPED, 8, 8),
+    [CORE_KIND_LONG_DOUBLE] = ONE(QUAD, 16, 16),
+    [CORE_KIND_FLOAT_COMPLEX] = COMPLEX(SWAPPED, 4),
+    [CORE_KIND_DOUBLE_COMPLEX] = COMPLEX(SWAPPED, 8),
+    [CORE_KIND_LONG_DOUBLE_COMPLEX] = COMPLEX(QUAD, 16),
+    [CORE_KIND_FLOAT_INT] = PAIR(SWAPPED, 4, 4),
+    [CORE_KIND_DOUBLE_INT] = PAIR(SWAPPED, 8, 8),
+    [CORE_KIND_LONG_INT] = PAIR(LONG, 8, 4),
+    [CORE_KIND_2INT] = PAIR(SWAPPED, 4, 4),
+    [CORE_KIND_SHORT_INT] = PAIR(SWAPPED, 2, 2),
+    [CORE_KIND_LONG_DOUBLE_INT] = PAIR(QUAD, 16, 16),
 };
 static const description a_long = ONE(LONG, 8, 4), an_unsigned_long = ONE(UNSIGNED_LONG, 8, 4);
 

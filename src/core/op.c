@@ -73,7 +73,7 @@ bool core_op_defined(const weft_op *op, const weft_datatype *type) {
 }
 
 bool core_op_depends_on_brackets(const weft_op *op, const weft_datatype *type) {
-    bool floating = type->kind >= CORE_KIND_FLOAT && type->kind <= CORE_KIND_DOUBLE_COMPLEX;
+    bool floating = type->kind >= CORE_KIND_FLOAT && type->kind <= CORE_KIND_LONG_DOUBLE_COMPLEX;
     return op->kind == CORE_OP_USER || (floating && (op->kind == CORE_OP_SUM || op->kind == CORE_OP_PROD));
 }
 

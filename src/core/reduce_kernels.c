@@ -105,6 +105,7 @@ FLOAT_KERNELS(fld)
     }
 COMPLEX_KERNELS(c32, f32)
 COMPLEX_KERNELS(c64, f64)
+COMPLEX_KERNELS(cld, fld)
 
 /* Pairs: the winning value with its index; the lower index when neither value beats the other. */
 #define ABOVE(x, y)       ((x) > (y))
@@ -143,8 +144,10 @@ PAIR_KERNELS(short_int, short, ABOVE, BELOW)
 #define SIGNED_ROW(op, sign)                                                                                           \
     [CORE_KIND_INT8] = op##_##sign##8, [CORE_KIND_INT16] = op##_##sign##16, [CORE_KIND_INT32] = op##_##sign##32,       \
     [CORE_KIND_INT64] = op##_##sign##64
-#define FLOAT_ROW(op)   [CORE_KIND_FLOAT] = op##_f32, [CORE_KIND_DOUBLE] = op##_f64, [CORE_KIND_LONG_DOUBLE] = op##_fld
-#define COMPLEX_ROW(op) [CORE_KIND_FLOAT_COMPLEX] = op##_c32, [CORE_KIND_DOUBLE_COMPLEX] = op##_c64
+#define FLOAT_ROW(op) [CORE_KIND_FLOAT] = op##_f32, [CORE_KIND_DOUBLE] = op##_f64, [CORE_KIND_LONG_DOUBLE] = op##_fld
+#define COMPLEX_ROW(op)                                                                                                \
+    [CORE_KIND_FLOAT_COMPLEX] = op##_c32, [CORE_KIND_DOUBLE_COMPLEX] = op##_c64,                                       \
+    [CORE_KIND_LONG_DOUBLE_COMPLEX] = op##_cld
 #define LOGICAL_ROW(op) [CORE_KIND_BOOL] = op##_u8
 #define BITWISE_ROW(op) [CORE_KIND_BYTE] = op##_u8
 #define PAIR_ROW(op)                                                                                                   \

@@ -236,6 +236,22 @@ static bool take_some(void *argument) {
     return list->found > 0;
 }
 
+/* Tells of the only one, and leaves it. */
+static bool tell(void *argument) {
+    completing *list = argument;
+    weft_request *request = list->requests[0];
+    bool message = request->kind == HIER_SEND || request->kind == HIER_RECEIVE;
+    if (request->kind != HIER_SENT && !is_complete(request))
+        return false;
+    list->error = message                            ? hier_message_result(hier_message_of(request), list->statuses)
+                  : request->kind == HIER_COLLECTIVE ? hier_request_result(request)
+                  : request->kind == HIER_PART       ? hier_part_result(request)
+                                                     : WEFT_SUCCESS;
+    if (!message)
+        set_status(list->statuses, list->error);
+    return true;
+}
+
 /* Of several, the first that is waited for. */
 static hier_doing describe(void *argument) {
     const completing *list = argument;
@@ -347,6 +363,19 @@ int weft_wait(weft_request **request, weft_status *status) {
 int weft_test(weft_request **request, int *done, weft_status *status) {
     completing list = {CALL, .count = 1, .requests = request, .statuses = status};
     return done ? complete_all(&list, done) : hier_missing(__func__, "done");
+}
+
+int weft_request_get_status(weft_request *request, int *done, weft_status *status) {
+    completing list = {CALL, .count = 1, .requests = &request, .statuses = status};
+    if (!done)
+        return hier_missing(__func__, "done");
+    int code = check_list(&list);
+    if (code)
+        return code;
+    *done = !list.wait.world || complete_some(&list, tell, false);
+    if (!list.wait.world)
+        set_status(status, WEFT_SUCCESS);
+    return leave(&list);
 }
 
 static int any(completing *list, size_t *index, int *done, weft_status *status) {

@@ -44,6 +44,7 @@ typedef struct stand_in {
 
 struct hier_staging {
     bool reduces;
+    bool delivered; /* what has come is in the user's buffer, which is his again */
     side send, recv;
     /* Of reductions: */
     stand_in stand_in;
@@ -272,13 +273,17 @@ static void pack_side(const hier_staging *staging, const side *from) {
     }
 }
 
-void hier_staging_pack(const hier_staging *staging) {
+void hier_staging_pack(hier_staging *staging) {
+    staging->delivered = false;
     pack_side(staging, &staging->send);
     pack_side(staging, &staging->recv);
 }
 
-void hier_staging_unpack(const hier_staging *staging) {
+void hier_staging_unpack(hier_staging *staging) {
     const side *to = &staging->recv;
+    if (staging->delivered)
+        return;
+    staging->delivered = true;
     for (size_t i = to->unpacked.begin; i < to->unpacked.end; i++) {
         const block *b = &to->blocks[i];
         if (staging->reduces)

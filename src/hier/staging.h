@@ -26,9 +26,9 @@ typedef struct hier_staging hier_staging;
 int hier_stage(const weft_comm *comm, hier_arguments *arguments);
 
 /** Packs what the user's buffers hold now; before each start. */
-void hier_staging_pack(const hier_staging *staging);
-/** Unpacks what has come; once each start is over without an error of the network. */
-void hier_staging_unpack(const hier_staging *staging);
+void hier_staging_pack(hier_staging *staging);
+/** Unpacks what has come, when a start is over without an error of the network; the first time that it is asked to. */
+void hier_staging_unpack(hier_staging *staging);
 void hier_staging_free(hier_staging *staging);
 
 /** `run`, a blocking collective of a thread communicator, staged. The arguments are checked and strided. */

@@ -46,6 +46,7 @@ const expected all[] = {
     TYPE(WEFT_LONG_DOUBLE, long double),
     TYPE(WEFT_C_FLOAT_COMPLEX, std::complex<float>),
     TYPE(WEFT_C_DOUBLE_COMPLEX, std::complex<double>),
+    TYPE(WEFT_C_LONG_DOUBLE_COMPLEX, std::complex<long double>),
     TYPE(WEFT_FLOAT_INT, pair_of<float>),
     TYPE(WEFT_DOUBLE_INT, pair_of<double>),
     TYPE(WEFT_LONG_INT, pair_of<long>),

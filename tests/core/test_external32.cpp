@@ -96,6 +96,7 @@ TEST(External32, SizesAreTheTablesOfTheStandard) {
                                                             {WEFT_LONG_DOUBLE, 16},
                                                             {WEFT_C_FLOAT_COMPLEX, 8},
                                                             {WEFT_C_DOUBLE_COMPLEX, 16},
+                                                            {WEFT_C_LONG_DOUBLE_COMPLEX, 32},
                                                             {WEFT_FLOAT_INT, 8},
                                                             {WEFT_DOUBLE_INT, 12},
                                                             {WEFT_LONG_INT, 8},
@@ -116,6 +117,9 @@ TEST(External32, NumbersAreBigEndian) {
     expect_both_ways<unsigned long long>(WEFT_UNSIGNED_LONG_LONG, 0x0102030405060708, {1, 2, 3, 4, 5, 6, 7, 8});
     expect_both_ways<float>(WEFT_FLOAT, 1.0f, {0x3f, 0x80, 0, 0});
     expect_both_ways<double>(WEFT_DOUBLE, -2.0, {0xc0, 0, 0, 0, 0, 0, 0, 0});
+    bytes quads(32);
+    quads[0] = 0x3f, quads[1] = 0xff, quads[16] = 0xc0;
+    expect_both_ways<std::complex<long double>>(WEFT_C_LONG_DOUBLE_COMPLEX, {1.0L, -2.0L}, quads);
     expect_both_ways<std::complex<float>>(WEFT_C_FLOAT_COMPLEX, {1.0f, -2.0f}, {0x3f, 0x80, 0, 0, 0xc0, 0, 0, 0});
     expect_both_ways<std::complex<double>>(WEFT_C_DOUBLE_COMPLEX, {1.0, -2.0},
                                            {0x3f, 0xf0, 0, 0, 0, 0, 0, 0, 0xc0, 0, 0, 0, 0, 0, 0, 0});

@@ -176,6 +176,7 @@ const checks datatypes[] = {
     of<long double>(WEFT_LONG_DOUBLE),
     of<std::complex<float>>(WEFT_C_FLOAT_COMPLEX),
     of<std::complex<double>>(WEFT_C_DOUBLE_COMPLEX),
+    of<std::complex<long double>>(WEFT_C_LONG_DOUBLE_COMPLEX),
     of<oracle::pair_of<float>>(WEFT_FLOAT_INT),
     of<oracle::pair_of<double>>(WEFT_DOUBLE_INT),
     of<oracle::pair_of<long>>(WEFT_LONG_INT),

@@ -67,6 +67,7 @@ template <class F> void for_each_type(F f) {
     f(WEFT_UNSIGNED_LONG, 0ul), f(WEFT_UNSIGNED_LONG_LONG, 0ull);
     f(WEFT_FLOAT, float()), f(WEFT_DOUBLE, double()), f(WEFT_LONG_DOUBLE, (long double)0);
     f(WEFT_C_FLOAT_COMPLEX, std::complex<float>()), f(WEFT_C_DOUBLE_COMPLEX, std::complex<double>());
+    f(WEFT_C_LONG_DOUBLE_COMPLEX, std::complex<long double>());
     f(WEFT_FLOAT_INT, pair_of<float>()), f(WEFT_DOUBLE_INT, pair_of<double>()), f(WEFT_LONG_INT, pair_of<long>());
     f(WEFT_2INT, pair_of<int>()), f(WEFT_SHORT_INT, pair_of<short>());
     f(WEFT_LONG_DOUBLE_INT, pair_of<long double>());

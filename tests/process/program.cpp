@@ -57,7 +57,7 @@ void Outstanding::call(const std::vector<size_t> &which, std::vector<weft_reques
     int done = -1, code = WEFT_SUCCESS;
     const char *by = "";
     auto one = [&](size_t i, const weft_status &told) { completed(which[i], code, told, by); };
-    switch (random_.below(8)) {
+    switch (random_.below(9)) {
     case 0:
         by = "weft_wait";
         code = weft_wait(list, status);
@@ -97,6 +97,15 @@ void Outstanding::call(const std::vector<size_t> &which, std::vector<weft_reques
         by = "weft_waitsome";
         code = weft_waitsome(count, list, &done_count, indices.data(), status);
         expect(done_count >= 1 && done_count <= which.size(), "the number that weft_waitsome completed");
+        break;
+    case 7:
+        by = "weft_request_get_status";
+        code = weft_request_get_status(*list, &done, status);
+        expect(is_empty(*status) || done != 1, "the status of weft_request_get_status is empty");
+        if (done != 1)
+            break;
+        expect(weft_wait(list, status) == code, "what is told of an end is so");
+        one(0, *status);
         break;
     default:
         by = "weft_testsome";
@@ -241,6 +250,29 @@ void run_persistent(weft_comm *comm, uint64_t seed, uint64_t count, uint64_t rou
     }
     for (size_t i : shuffled(count, &random))
         job::ok(weft_request_free(&requests[i]), comm, "weft_request_free");
+}
+
+void expect_delivered_once(weft_comm *comm) {
+    weft_request *request = WEFT_REQUEST_NULL;
+    weft_datatype *gapped = nullptr;
+    int rank = weft_rank(comm), root = weft_size(comm) - 1, values[4];
+    EXPECT_EQ(weft_type_vector(2, 1, 2, WEFT_INT, &gapped), WEFT_SUCCESS);
+    EXPECT_EQ(weft_type_commit(&gapped), WEFT_SUCCESS);
+    EXPECT_EQ(weft_bcast_init(values, 1, gapped, root, comm, &request), WEFT_SUCCESS) << weft_last_error();
+    for (int round = 1; round < 4; round++) {
+        std::fill_n(values, 4, rank == root ? round : 0);
+        EXPECT_EQ(weft_start(&request), WEFT_SUCCESS) << weft_last_error();
+        for (int done = 0; !done;)
+            EXPECT_EQ(weft_request_get_status(request, &done, WEFT_STATUS_IGNORE), WEFT_SUCCESS) << weft_last_error();
+        EXPECT_EQ(values[0], round);
+        EXPECT_EQ(values[1], rank == root ? round : 0);
+        EXPECT_EQ(values[2], round);
+        std::fill_n(values, 4, -1);
+        EXPECT_EQ(weft_wait(&request, WEFT_STATUS_IGNORE), WEFT_SUCCESS) << weft_last_error();
+        EXPECT_EQ(std::count(values, values + 4, -1), 4);
+    }
+    EXPECT_EQ(weft_request_free(&request), WEFT_SUCCESS);
+    EXPECT_EQ(weft_type_free(&gapped), WEFT_SUCCESS);
 }
 
 void expect_no_allocations(weft_comm *comm, const Case &what, const std::string &how, uint64_t may,

@@ -49,6 +49,9 @@ void run_program_by_threads(weft_comm *comm, uint64_t seed, uint64_t count, int 
 // `count` persistent operations, started `rounds` times, in another order on each rank, while nonblocking ones are under way.
 void run_persistent(weft_comm *comm, uint64_t seed, uint64_t count, uint64_t rounds);
 
+// What weft_request_get_status tells complete is in the buffer, and stays the caller's: completing it writes nothing.
+void expect_delivered_once(weft_comm *comm);
+
 // A persistent operation takes memory from the engine in its first `may` starts only. `apart` keeps others out of the engine.
 void expect_no_allocations(weft_comm *comm, const Case &what, const std::string &how, uint64_t may,
                            const std::function<void()> &apart);

@@ -43,6 +43,10 @@ TEST_F(Requests, PersistentOnesInAnyOrder) {
     run_persistent(comm_, 4, 60, 5);
 }
 
+TEST_F(Requests, WhatIsToldCompleteIsTheCallers) {
+    expect_delivered_once(comm_);
+}
+
 TEST_F(Requests, OfSeveralThreads) {
     if (weft_thread_level_get() == WEFT_THREAD_FUNNELED)
         GTEST_SKIP() << "under FUNNELED one thread completes requests";
@@ -69,6 +73,9 @@ TEST_F(Requests, WhatIsNotCompleteStaysAsItIs) {
         }
         list[0] = held, list[2] = other;
         EXPECT_OK(weft_test(&held, &done, statuses));
+        EXPECT_EQ(done, 0);
+        done = 7;
+        EXPECT_OK(weft_request_get_status(held, &done, statuses));
         EXPECT_EQ(done, 0);
         index = 0;
         EXPECT_OK(weft_testany(2, list, &index, &done, statuses));
@@ -126,6 +133,10 @@ TEST_F(Requests, NullAndInactive) {
         EXPECT_OK(weft_wait(request, WEFT_STATUS_IGNORE));
         status.tag = 7;
         EXPECT_OK(weft_test(request, &done, &status));
+        EXPECT_EQ(done, 1);
+        EXPECT_TRUE(is_empty(status));
+        status.tag = 7, done = 7;
+        EXPECT_OK(weft_request_get_status(*request, &done, &status));
         EXPECT_EQ(done, 1);
         EXPECT_TRUE(is_empty(status));
     }
@@ -189,6 +200,7 @@ TEST_F(Requests, HandlesThatAreNone) {
     for (weft_request *wrong : {stale, freed}) {
         EXPECT_ERROR(WEFT_ERR_ARG, weft_wait(&wrong, nullptr), "weft_wait", "freed before");
         EXPECT_ERROR(WEFT_ERR_ARG, weft_test(&wrong, &done, nullptr), "weft_test");
+        EXPECT_ERROR(WEFT_ERR_ARG, weft_request_get_status(wrong, &done, nullptr), "weft_request_get_status");
         EXPECT_ERROR(WEFT_ERR_ARG, weft_waitall(1, &wrong, nullptr), "weft_waitall");
         EXPECT_ERROR(WEFT_ERR_ARG, weft_testall(1, &wrong, &done, nullptr), "weft_testall");
         EXPECT_ERROR(WEFT_ERR_ARG, weft_waitany(1, &wrong, &index, nullptr), "weft_waitany");
@@ -209,6 +221,7 @@ TEST_F(Requests, NoPlaceForTheResult) {
     EXPECT_ERROR(WEFT_ERR_ARG, weft_wait(nullptr, nullptr), "weft_wait");
     EXPECT_ERROR(WEFT_ERR_ARG, weft_waitall(1, nullptr, nullptr), "weft_waitall", "requests is NULL");
     EXPECT_ERROR(WEFT_ERR_ARG, weft_test(&request, nullptr, nullptr), "weft_test", "done is NULL");
+    EXPECT_ERROR(WEFT_ERR_ARG, weft_request_get_status(request, nullptr, nullptr), "get_status", "done is NULL");
     EXPECT_ERROR(WEFT_ERR_ARG, weft_testall(1, &request, nullptr, nullptr), "weft_testall", "done is NULL");
     EXPECT_ERROR(WEFT_ERR_ARG, weft_waitany(1, &request, nullptr, nullptr), "weft_waitany", "index is NULL");
     EXPECT_ERROR(WEFT_ERR_ARG, weft_testany(1, &request, nullptr, &done, nullptr), "weft_testany", "index is NULL");

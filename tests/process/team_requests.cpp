@@ -40,6 +40,10 @@ TEST(TeamRequests, PersistentOnesInAnyOrder) {
     job::on_team([](weft_comm *comm) { run_persistent(comm, 3, 20, 4); });
 }
 
+TEST(TeamRequests, WhatIsToldCompleteIsTheCallers) {
+    job::on_team(expect_delivered_once);
+}
+
 TEST(TeamRequests, OnTwoTeamsAtOnce) {
     on_two_teams([](weft_comm *one, weft_comm *other) { run_program_on({one, other}, 4, 120, 30); });
 }
