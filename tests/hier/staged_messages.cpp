@@ -9,10 +9,11 @@ namespace {
 
 using namespace staged;
 
-enum class Way { irecv_first, sendrecv, mprobe, late, persistent, longer };
-const char *const names[] = {"irecv first",  "sendrecv",   "mprobe",
-                             "late receive", "persistent", "longer than the receive"};
-constexpr Way ways[] = {Way::irecv_first, Way::sendrecv, Way::mprobe, Way::late, Way::persistent, Way::longer};
+enum class Way { irecv_first, sendrecv, mprobe, late, buffered, persistent, longer };
+const char *const names[] = {
+    "irecv first", "sendrecv", "mprobe", "late receive", "buffered", "persistent", "longer than the receive"};
+constexpr Way ways[] = {Way::irecv_first, Way::sendrecv,   Way::mprobe, Way::late,
+                        Way::buffered,    Way::persistent, Way::longer};
 constexpr int tag = 17;
 
 struct Side {
@@ -90,6 +91,19 @@ class Exchange {
         job::ok(weft_type_free(&send_.type.handle), comm_, what_);
         job::ok(weft_type_free(&recv_.type.handle), comm_, what_);
     }
+    // What was sent is in the attached buffer, without the holes, and its memory the sender's again at once.
+    int buffered(weft_status *status) {
+        std::vector<char> room(WEFT_BSEND_OVERHEAD + bytes_);
+        void *detached = nullptr;
+        size_t room_bytes = 0;
+        job::ok(weft_comm_attach_buffer(comm_, room.data(), room.size()), comm_, what_);
+        job::ok(weft_bsend(send_.image->buffer(), send_.count, send_.type.handle, to_, tag, comm_), comm_, what_);
+        send_.image->fill(job::hash(seed_, uint64_t(rank_), 2));
+        int code = weft_recv(recv_.image->buffer(), recv_.count, recv_.type.handle, from_, tag, comm_, status);
+        job::ok(weft_comm_detach_buffer(comm_, &detached, &room_bytes), comm_, what_);
+        job::check(detached == room.data() && room_bytes == room.size(), comm_, what_ + ": the buffer");
+        return code;
+    }
     int exchange(weft_status *status) {
         weft_request *requests[2] = {WEFT_REQUEST_NULL, WEFT_REQUEST_NULL};
         weft_status statuses[2];
@@ -99,6 +113,8 @@ class Exchange {
         case Way::sendrecv:
             return weft_sendrecv(send_.image->buffer(), send_.count, send_.type.handle, to_, tag, recv_.image->buffer(),
                                  recv_.count, recv_.type.handle, from_, tag, comm_, status);
+        case Way::buffered:
+            return buffered(status);
         case Way::mprobe:
             job::ok(isend(&requests[0]), comm_, what_);
             job::ok(weft_mprobe(from_, tag, comm_, &message, status), comm_, what_);
