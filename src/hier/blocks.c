@@ -131,11 +131,13 @@ bool hier_same_bytes(hier_call *call, size_t source, size_t sent, size_t destina
     if (sent == expected)
         return true;
     const weft_comm *comm = call->comm;
-    if (!call->error)
+    if (!call->error) {
+        call->lengths_differ = true;
         call->error =
             core_error(WEFT_ERR_MISMATCH, "rank %d: %s: rank %d sends %zu bytes, and rank %d expects %zu from it",
                        hier_rank_of(comm), call->arguments->call, hier_rank_at(comm, (int)source), sent,
                        hier_rank_at(comm, (int)destination), expected);
+    }
     return false;
 }
 

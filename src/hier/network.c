@@ -124,10 +124,23 @@ static void start_network(hier_call *call, int error) {
         release(slot, code);
 }
 
-/* As one of those that it is for. */
-static void check_and_start(hier_call *call) {
+/*
+ * What keeps the network part from starting, as one of those that it is for. Where a block has another length than its receiver expects
+ * it starts all the same: other processes wait for what goes by it, and this concerns none of them.
+ */
+static int obstacle(hier_call *call) {
+    int own = call->lengths_differ ? call->error : WEFT_SUCCESS;
+    if (own)
+        call->error = WEFT_SUCCESS;
     check_needed(call);
-    start_network(call, call->error);
+    int found = call->error;
+    if (!found)
+        call->error = own;
+    return found;
+}
+
+static void check_and_start(hier_call *call) {
+    start_network(call, obstacle(call));
 }
 
 /* Does the thread no longer use what this one has shown it? It left, or it is in another call and never did. */
@@ -148,9 +161,8 @@ static void start_entrusted(hier_errand *errand) {
  * is there it has the leader start the network part, and stays, as the call is on its stack, until the release.
  */
 static void entrust(hier_call *call) {
-    intra_show_note(&call->meeting);     /* it looks at nothing more */
-    check_needed(call);                  /* here, where its sentence belongs */
-    call->entrusted_error = call->error; /* which this thread may still change */
+    intra_show_note(&call->meeting);        /* it looks at nothing more */
+    call->entrusted_error = obstacle(call); /* here, where its sentence belongs; this thread may still find another */
     call->entrusted = true;
     call->errand.run = start_entrusted;
     hier_send_errand(call->comm->world, &call->errand);
@@ -423,6 +435,7 @@ static int start_counted(hier_call *call, const inter_view *view, const inter_bi
     bound.processes = call->comm->layout->processes;
     bound.by_lines = call->comm->team->by_lines;
     bound.counted_as = row;
+    bound.uneven = inter_is(call->arguments->collective, INTER_UNEVEN);
     hier_ledger_need(call->comm);
     hier_ledger_note(call->comm, call->arguments, id);
     return inter_execution_start(&call->slot->execution, &call->comm->world->engine, id, call->choice.process, view,

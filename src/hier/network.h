@@ -58,7 +58,8 @@ struct hier_call {
     int entrusted_error;
     hier_errand errand;
     unsigned looks;              /* how often this thread thought of driving */
-    int error;                   /* the first one that this thread noticed */
+    int error;                   /* the first one that this thread noticed … */
+    bool lengths_differ;         /* … in the length of a block (hier_same_bytes) */
     int at;                      /* where the part goes on */
     int gone;                    /* when it has failed: so many threads use nothing of this one's any more */
     const weft_request *request; /* of a part that is waited for, and where the program does; else NULL */
@@ -252,6 +253,7 @@ static inline void hier_take(hier_call *call, weft_comm *comm, hier_ring *ring, 
     call->start = NULL;
     call->looks = 0;
     call->error = WEFT_SUCCESS;
+    call->lengths_differ = false;
     call->at = 0;
     call->ring = ring;
     call->request = NULL;

@@ -215,6 +215,7 @@ int hier_plan_make(const weft_comm *comm, const hier_arguments *arguments, hier_
                                     .op = arguments->op,
                                     .processes = comm->layout->processes,
                                     .counted_as = arguments->collective,
+                                    .uneven = inter_is(arguments->collective, INTER_UNEVEN),
                                     .by_lines = true};
     if (arrays) {
         int code = plan->arrays ? WEFT_SUCCESS : make_room(comm, arguments, plan);

@@ -242,6 +242,8 @@ static inline int make_numbered(weft_comm *comm, const hier_arguments *arguments
     comm->world->requests++;
     comm->operations++;
     *request = &made->base;
+    if (made->asks_counts) /* what it notes when it cannot go on must not be written over */
+        note(comm, arguments, id);
     if (!id.persistent)
         run(made);
     return WEFT_SUCCESS;
@@ -258,7 +260,8 @@ static int make(weft_comm *comm, const hier_arguments *arguments, bool persisten
     inter_id id = next_number(comm, arguments, persistent);
     int code = make_numbered(comm, arguments, id, request);
     if (!code) {
-        note(comm, arguments, id);
+        if (!operation_of(*request)->asks_counts)
+            note(comm, arguments, id);
         return WEFT_SUCCESS;
     }
     comm->sequence = sequences[false];

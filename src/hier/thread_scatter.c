@@ -133,6 +133,7 @@ static bool by_direct(hier_call *call) {
                   (intra_slice){0, bytes});
     } else {
         HIER_AWAIT(call, hier_await_addresses(call));
+        HIER_AWAIT(call, hier_await(call, hier_host_thread(call), HIER_OFFERED)); /* and it is in this call, too */
         hier_direct_read(call, (hier_source){call->root_node, call->root_thread, 1, rank * bytes, bytes},
                          hier_own_received(call, 0, bytes));
     }

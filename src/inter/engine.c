@@ -221,7 +221,7 @@ static int peer_error(const inter_engine *engine) {
 
 /* Two sides that expect different lengths miss each other where long messages go another way than short ones. */
 static inter_transport *transport_of(const inter_engine *engine, const inter_binding *binding) {
-    bool safe = engine->lines_pull || !inter_is(binding->counted_as, INTER_UNEVEN);
+    bool safe = engine->lines_pull || !binding->uneven;
     return engine->lines && binding->by_lines && safe ? engine->lines : engine->transport;
 }
 

@@ -127,6 +127,7 @@ typedef struct inter_binding {
     const int *
         processes; /* by rank of the view: its rank in the transport, or NULL where they are the same; stays until it is done */
     unsigned counted_as; /* the row of the counters: the user's collective (weft_counted); INTER_COLLECTIVES: in none */
+    bool uneven;         /* a sender and its receiver may have been told different lengths */
     bool by_lines;       /* in every process: nobody sleeps while it waits; use the engine's lines, if it has any */
 } inter_binding;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Wrong use in a job of several processes: an error of one that concerns all is everybody's, a local one is nobody else's.
 #include "misuse.h"
+#include "oracle_job.h"
 
 #include <algorithm>
 #include <unistd.h>
@@ -125,6 +126,79 @@ TEST_F(MisuseJob, OtherLengthsThanExpected) {
                 EXPECT_EQ(std::count(to.begin() + (ptrdiff_t)both, to.end(), 2), (ptrdiff_t)(to.size() - both));
                 EXPECT_OK(weft_barrier(comm_));
             }
+}
+
+// The process of a rank, in a team.
+int node_of(weft_comm *comm, int rank) {
+    int node = 0;
+    for (int first = weft_node_threads(comm, 0); first <= rank; first += weft_node_threads(comm, node))
+        node++;
+    return node;
+}
+
+// Blocks between all ranks of a thread communicator, of which one has another length than its receiver expects: he is told, and those of
+// other processes get theirs; so do those of his own, but where all that comes for them from the sender's is too long.
+void expect_one_wrong_length(weft_comm *comm, size_t elements, size_t room, int from, int to) {
+    int rank = weft_rank(comm), wrong = 0;
+    size_t size = size_t(weft_size(comm)), most = std::max(elements, room);
+    std::vector<size_t> sent(size, elements), expected(size, elements);
+    std::vector<ptrdiff_t> send_displs(size, 0), recv_displs(size, 0);
+    for (size_t r = 0; r < size; r++)
+        recv_displs[r] = ptrdiff_t(r * most);
+    std::vector<int> values(elements, rank), got(size * most, -1);
+    if (rank == to)
+        expected[size_t(from)] = room;
+    int code = weft_alltoallv(values.data(), sent.data(), send_displs.data(), WEFT_INT, got.data(), expected.data(),
+                              recv_displs.data(), WEFT_INT, comm);
+    bool together = node_of(comm, from) != node_of(comm, to) && node_of(comm, rank) == node_of(comm, to);
+    if (rank == to || (together && code)) {
+        EXPECT_TRUE(code == WEFT_ERR_MISMATCH || code == WEFT_ERR_TRUNCATE) << weft_strerror(code);
+    } else {
+        EXPECT_OK(code);
+        for (size_t r = 0; r < size; r++) {
+            auto block = got.begin() + recv_displs[r];
+            EXPECT_EQ(std::count(block, block + ptrdiff_t(elements), int(r)), ptrdiff_t(elements));
+        }
+    }
+    int one = code != WEFT_SUCCESS;
+    EXPECT_OK(weft_allreduce(&one, &wrong, 1, WEFT_INT, WEFT_SUM, comm));
+    EXPECT_GE(wrong, 1);
+}
+
+TEST_F(MisuseJob, OtherLengthsBetweenThreads) {
+    job::on_team([](weft_comm *comm) {
+        int last = weft_size(comm) - 1;
+        if (last == 0)
+            return;
+        for (size_t elements : {size_t(8), size_t(5000), size_t(40000)})
+            for (size_t room : {elements / 20, elements + 4}) {
+                expect_one_wrong_length(comm, elements, room, 1, 0);
+                expect_one_wrong_length(comm, elements, room, 0, last);
+                expect_one_wrong_length(comm, elements, room, last, 0);
+            }
+    });
+}
+
+// The root of a gather with lengths of its own, and a rank of its process.
+TEST_F(MisuseJob, AnotherLengthThanTheRootExpects) {
+    job::on_team([](weft_comm *comm) {
+        size_t size = size_t(weft_size(comm));
+        if (weft_node_threads(comm, 0) < 2)
+            return;
+        std::vector<size_t> counts(size, 2);
+        std::vector<ptrdiff_t> displs(size, 0);
+        std::vector<int> all(2 * size, -1);
+        int values[2] = {weft_rank(comm), weft_rank(comm)}, wrong = 0;
+        for (size_t r = 0; r < size; r++)
+            displs[r] = ptrdiff_t(2 * r);
+        counts[1] = 1;
+        int one = WEFT_SUCCESS !=
+                  weft_gatherv(values, 2, WEFT_INT, all.data(), counts.data(), displs.data(), WEFT_INT, 0, comm);
+        EXPECT_OK(weft_allreduce(&one, &wrong, 1, WEFT_INT, WEFT_SUM, comm));
+        EXPECT_GE(wrong, 1);
+        for (size_t r = 2; weft_rank(comm) == 0 && !one && r < size; r++)
+            EXPECT_EQ(all[2 * r] + all[2 * r + 1], int(2 * r));
+    });
 }
 
 } // namespace
