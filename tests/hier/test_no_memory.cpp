@@ -347,9 +347,10 @@ void use(weft_comm *comm, const weft_datatype *type) {
 }
 
 // Two processes of so many threads each, in this one. What stands in for the network always has memory.
-void of_several(int threads) {
+void of_several(int threads, const char *algorithm = "") {
     JobShape shape{{threads, threads}};
     shape.slots = 4;
+    shape.algorithm = algorithm;
     std::atomic<int> processes{0}, teams{0};
     short_memory::hold(true);
     Rows type(rows);
@@ -397,4 +398,9 @@ TEST(NoMemory, ForCommunicators) {
 TEST(NoMemory, ForSeveral) {
     short_memory::spare(sizeof(inter_sim_item));
     with_each_failing([] { of_several(2); }, {true});
+}
+
+TEST(NoMemory, ForWhatIsReadDirectly) {
+    short_memory::spare(sizeof(inter_sim_item));
+    with_each_failing([] { of_several(2, "alltoall=/direct"); }, {true});
 }
