@@ -170,7 +170,7 @@ TEST_F(MisuseJob, OtherLengthsBetweenThreads) {
         int last = weft_size(comm) - 1;
         if (last == 0)
             return;
-        for (size_t elements : {size_t(8), size_t(5000), size_t(40000)})
+        for (size_t elements : {size_t(8), size_t(1100), size_t(5000), size_t(40000)}) // 1100: around what goes at once
             for (size_t room : {elements / 20, elements + 4}) {
                 expect_one_wrong_length(comm, elements, room, 1, 0);
                 expect_one_wrong_length(comm, elements, room, 0, last);
