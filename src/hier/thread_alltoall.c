@@ -299,8 +299,7 @@ static bool by_direct(hier_call *call) {
     HIER_AWAIT(call, hier_await_sync(call, HIER_OFFERED));
     hier_drive_once(call);
     take_local(call);
-    HIER_AWAIT_END(call,
-                   hier_await_addresses(call)); /* who has no memory has read all that he ever will, and says so */
+    HIER_AWAIT_END(call, hier_await_addresses(call)); /* who has no memory has read all that he will, and says so */
     for (int i = 1; i < comm->layout->nodes && !call->error; i++)
         read_node(call, (comm->node + i) % comm->layout->nodes);
     hier_have_read(call);
