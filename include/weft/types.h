@@ -40,40 +40,39 @@ extern WEFT_API const weft_datatype weft_datatype_byte, weft_datatype_char, weft
     weft_datatype_long_double_complex, weft_datatype_float_int, weft_datatype_double_int, weft_datatype_long_int,
     weft_datatype_2int, weft_datatype_short_int, weft_datatype_long_double_int;
 
-#define WEFT_BYTE               WEFT_PREDEFINED_DATATYPE(byte)  /**< 8 uninterpreted bits: bitwise operations only */
-#define WEFT_CHAR               WEFT_PREDEFINED_DATATYPE(char)  /**< char: moved, not reduced */
-#define WEFT_C_BOOL             WEFT_PREDEFINED_DATATYPE(bool)  /**< bool (C++ bool): logical operations only */
-#define WEFT_INT8_T             WEFT_PREDEFINED_DATATYPE(int8)  /**< int8_t */
-#define WEFT_INT16_T            WEFT_PREDEFINED_DATATYPE(int16) /**< int16_t */
-#define WEFT_INT32_T            WEFT_PREDEFINED_DATATYPE(int32) /**< int32_t */
-#define WEFT_INT64_T            WEFT_PREDEFINED_DATATYPE(int64) /**< int64_t */
-#define WEFT_UINT8_T            WEFT_PREDEFINED_DATATYPE(uint8)
-#define WEFT_UINT16_T           WEFT_PREDEFINED_DATATYPE(uint16)
-#define WEFT_UINT32_T           WEFT_PREDEFINED_DATATYPE(uint32)
-#define WEFT_UINT64_T           WEFT_PREDEFINED_DATATYPE(uint64)
-#define WEFT_SIGNED_CHAR        WEFT_PREDEFINED_DATATYPE(int8) /**< signed char, an integer */
-#define WEFT_SHORT              WEFT_PREDEFINED_DATATYPE(short)
-#define WEFT_INT                WEFT_PREDEFINED_DATATYPE(int)
-#define WEFT_LONG               WEFT_PREDEFINED_DATATYPE(long)
-#define WEFT_LONG_LONG          WEFT_PREDEFINED_DATATYPE(long_long)
-#define WEFT_UNSIGNED_CHAR      WEFT_PREDEFINED_DATATYPE(unsigned_char)
-#define WEFT_UNSIGNED_SHORT     WEFT_PREDEFINED_DATATYPE(unsigned_short)
-#define WEFT_UNSIGNED           WEFT_PREDEFINED_DATATYPE(unsigned)
-#define WEFT_UNSIGNED_LONG      WEFT_PREDEFINED_DATATYPE(unsigned_long)
-#define WEFT_UNSIGNED_LONG_LONG WEFT_PREDEFINED_DATATYPE(unsigned_long_long)
-#define WEFT_FLOAT              WEFT_PREDEFINED_DATATYPE(float)
-#define WEFT_DOUBLE             WEFT_PREDEFINED_DATATYPE(double)
-#define WEFT_LONG_DOUBLE        WEFT_PREDEFINED_DATATYPE(long_double)
-#define WEFT_C_FLOAT_COMPLEX    WEFT_PREDEFINED_DATATYPE(float_complex)  /**< float _Complex, std::complex<float> */
-#define WEFT_C_DOUBLE_COMPLEX   WEFT_PREDEFINED_DATATYPE(double_complex) /**< double _Complex, std::complex<double> */
-#define WEFT_C_LONG_DOUBLE_COMPLEX                                                                                     \
-    WEFT_PREDEFINED_DATATYPE(long_double_complex)                /**< long double _Complex, std::complex<long double> */
-#define WEFT_FLOAT_INT       WEFT_PREDEFINED_DATATYPE(float_int) /**< struct { float value; int index; } */
-#define WEFT_DOUBLE_INT      WEFT_PREDEFINED_DATATYPE(double_int)      /**< struct { double value; int index; } */
-#define WEFT_LONG_INT        WEFT_PREDEFINED_DATATYPE(long_int)        /**< struct { long value; int index; } */
-#define WEFT_2INT            WEFT_PREDEFINED_DATATYPE(2int)            /**< struct { int value; int index; } */
-#define WEFT_SHORT_INT       WEFT_PREDEFINED_DATATYPE(short_int)       /**< struct { short value; int index; } */
-#define WEFT_LONG_DOUBLE_INT WEFT_PREDEFINED_DATATYPE(long_double_int) /**< struct { long double value; int index; } */
+#define WEFT_BYTE                  WEFT_PREDEFINED_DATATYPE(byte)  /**< 8 uninterpreted bits: bitwise operations only */
+#define WEFT_CHAR                  WEFT_PREDEFINED_DATATYPE(char)  /**< char: moved, not reduced */
+#define WEFT_C_BOOL                WEFT_PREDEFINED_DATATYPE(bool)  /**< bool (C++ bool): logical operations only */
+#define WEFT_INT8_T                WEFT_PREDEFINED_DATATYPE(int8)  /**< int8_t */
+#define WEFT_INT16_T               WEFT_PREDEFINED_DATATYPE(int16) /**< int16_t */
+#define WEFT_INT32_T               WEFT_PREDEFINED_DATATYPE(int32) /**< int32_t */
+#define WEFT_INT64_T               WEFT_PREDEFINED_DATATYPE(int64) /**< int64_t */
+#define WEFT_UINT8_T               WEFT_PREDEFINED_DATATYPE(uint8)
+#define WEFT_UINT16_T              WEFT_PREDEFINED_DATATYPE(uint16)
+#define WEFT_UINT32_T              WEFT_PREDEFINED_DATATYPE(uint32)
+#define WEFT_UINT64_T              WEFT_PREDEFINED_DATATYPE(uint64)
+#define WEFT_SIGNED_CHAR           WEFT_PREDEFINED_DATATYPE(int8) /**< signed char, an integer */
+#define WEFT_SHORT                 WEFT_PREDEFINED_DATATYPE(short)
+#define WEFT_INT                   WEFT_PREDEFINED_DATATYPE(int)
+#define WEFT_LONG                  WEFT_PREDEFINED_DATATYPE(long)
+#define WEFT_LONG_LONG             WEFT_PREDEFINED_DATATYPE(long_long)
+#define WEFT_UNSIGNED_CHAR         WEFT_PREDEFINED_DATATYPE(unsigned_char)
+#define WEFT_UNSIGNED_SHORT        WEFT_PREDEFINED_DATATYPE(unsigned_short)
+#define WEFT_UNSIGNED              WEFT_PREDEFINED_DATATYPE(unsigned)
+#define WEFT_UNSIGNED_LONG         WEFT_PREDEFINED_DATATYPE(unsigned_long)
+#define WEFT_UNSIGNED_LONG_LONG    WEFT_PREDEFINED_DATATYPE(unsigned_long_long)
+#define WEFT_FLOAT                 WEFT_PREDEFINED_DATATYPE(float)
+#define WEFT_DOUBLE                WEFT_PREDEFINED_DATATYPE(double)
+#define WEFT_LONG_DOUBLE           WEFT_PREDEFINED_DATATYPE(long_double)
+#define WEFT_C_FLOAT_COMPLEX       WEFT_PREDEFINED_DATATYPE(float_complex)  /**< float _Complex, std::complex<float> */
+#define WEFT_C_DOUBLE_COMPLEX      WEFT_PREDEFINED_DATATYPE(double_complex) /**< double _Complex, std::complex<double> */
+#define WEFT_C_LONG_DOUBLE_COMPLEX WEFT_PREDEFINED_DATATYPE(long_double_complex) /**< long double _Complex */
+#define WEFT_FLOAT_INT             WEFT_PREDEFINED_DATATYPE(float_int)       /**< struct { float value; int index; } */
+#define WEFT_DOUBLE_INT            WEFT_PREDEFINED_DATATYPE(double_int)      /**< struct { double value; int index; } */
+#define WEFT_LONG_INT              WEFT_PREDEFINED_DATATYPE(long_int)        /**< struct { long value; int index; } */
+#define WEFT_2INT                  WEFT_PREDEFINED_DATATYPE(2int)            /**< struct { int value; int index; } */
+#define WEFT_SHORT_INT             WEFT_PREDEFINED_DATATYPE(short_int)       /**< struct { short value; int index; } */
+#define WEFT_LONG_DOUBLE_INT       WEFT_PREDEFINED_DATATYPE(long_double_int) /**< struct { long double value; int index; } */
 /** @} */
 
 /**

@@ -536,14 +536,17 @@ bool hier_await_network(hier_call *call) {
         return hier_not_there(call);
     if (call->meeting.waits) /* what others note would be taken for the call's that the thread is in */
         hier_observe_network(call->comm, call->slot->network_ns);
-    if (call->slot->note != call->meeting.note)
+    if (call->slot->note != call->meeting.note) {
         trip_over_driver(call);
-    else if (call->slot->error == WEFT_ERR_MISMATCH && !call->error && hier_ledger_is_broken(call->comm->ledger))
+        return false;
+    }
+    if (call->slot->error == WEFT_ERR_MISMATCH && !call->error && hier_ledger_is_broken(call->comm->ledger))
         call->error = hier_ledger_error(call->comm, call->arguments->call);
     else if (call->slot->error && !call->error)
         call->error = core_error(call->slot->error, "rank %d: %s failed between the processes: %s", call->comm->rank,
                                  call->arguments->call, weft_strerror(call->slot->error));
-    return !call->error;
+    /* The others of the process count on this thread, too, whatever the length of a block. */
+    return !call->error || (call->lengths_differ && !call->slot->error);
 }
 
 bool hier_await_piece(hier_call *call, size_t index) {
