@@ -12,6 +12,7 @@
  */
 #define LEAST_REACH INTER_PART_BYTES
 #define MOST_REACH  ((size_t)1 << 20)
+#define HALF_REACH  (INTER_PARTS * INTER_PART_BYTES) /* meanwhile the sender fills the parts */
 
 /* Those of which each kind learns its own ways. */
 #define SHORT_BYTES  ((size_t)64 << 10)
@@ -132,6 +133,16 @@ static bool is_dry(const inter_lines *lines, inter_neighbour *from) {
     return now - from->dry_since_ns >= PATIENCE_NS;
 }
 
+/* How much to read at once. By halves ever less, so that both are done together. */
+static size_t reach_of(const inter_neighbour *from, int index) {
+    enum inter_way by = from->pulls[index].by;
+    size_t half = inter_pull_rest(&from->from->pulls.pulls[index]) / 2;
+    return by == INTER_BY_PARTS   ? from->reach
+           : by == INTER_BY_READS ? MOST_REACH
+           : half < HALF_REACH    ? half
+                                  : HALF_REACH;
+}
+
 /* Reads what the sender does not put. */
 static bool read_chunks(const inter_lines *lines, inter_neighbour *from, int index) {
     inter_pulls *pulls = &from->from->pulls;
@@ -143,11 +154,10 @@ static bool read_chunks(const inter_lines *lines, inter_neighbour *from, int ind
         return false;
     }
     const core_data data = data_of(of->request);
-    bool reads = of->by == INTER_BY_READS;
-    if (!inter_pull_read_chunks(&pulls->pulls[index], of->offer.from, reads ? MOST_REACH : from->reach, &data,
-                                of->bytes, from->process, lines->scratch))
+    if (!inter_pull_read_chunks(&pulls->pulls[index], of->offer.from, reach_of(from, index), &data, of->bytes,
+                                from->process, lines->scratch))
         return false;
-    if (!reads && from->reach < MOST_REACH)
+    if (of->by == INTER_BY_PARTS && from->reach < MOST_REACH)
         from->reach *= 2;
     return true;
 }
@@ -158,7 +168,7 @@ static unsigned receive_directly(const inter_lines *lines, inter_neighbour *from
     for (int i = 0; from->incoming >> i; i++) {
         if (!(from->incoming >> i & 1))
             continue;
-        bool some = (dry || from->pulls[i].by == INTER_BY_READS) && read_chunks(lines, from, i);
+        bool some = (dry || from->pulls[i].by != INTER_BY_PARTS) && read_chunks(lines, from, i);
         if (end_receive(from, i) || some)
             return 1;
     }

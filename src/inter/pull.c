@@ -45,6 +45,11 @@ static uint64_t claim(inter_pull *pull, uint64_t most, uint64_t *first) {
     return *first >= pull->chunks ? 0 : pull->chunks - *first < most ? pull->chunks - *first : most;
 }
 
+size_t inter_pull_rest(const inter_pull *pull) {
+    uint64_t claimed = atomic_load_explicit(&pull->claimed, memory_order_relaxed);
+    return claimed < pull->chunks ? (pull->chunks - claimed) * pull->chunk_bytes : 0;
+}
+
 /* Where a chunk ends. */
 static size_t end_of(size_t begin, size_t chunk_bytes, size_t bytes) {
     return bytes - begin < chunk_bytes ? bytes : begin + chunk_bytes;
@@ -162,7 +167,7 @@ void inter_pull_abandon(inter_pull *pull) {
 bool inter_pull_read_chunks(inter_pull *pull, uint64_t from, size_t most_bytes, const core_data *to, size_t bytes,
                             int process, void *scratch) {
     size_t chunk_bytes = chunk_of(bytes), begin;
-    uint64_t first, chunks = claim(pull, most_bytes / chunk_bytes, &first);
+    uint64_t first, most = most_bytes / chunk_bytes, chunks = claim(pull, most ? most : 1, &first);
     if (!chunks || (begin = first * chunk_bytes) >= bytes)
         return false;
     int error = read_run(from, to, begin, end_of(begin, chunks * chunk_bytes, bytes), process, scratch);

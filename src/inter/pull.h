@@ -90,11 +90,14 @@ void inter_pull_take(inter_pulls *pulls, inter_part part, const core_data *to, s
 void inter_pull_skip(inter_pulls *pulls);
 
 /**
- * The receiver: copies up to `most_bytes` (no less than a chunk) of `bytes` bytes from address `from` of the sender, whose memory is that of
+ * The receiver: copies up to `most_bytes`, but no less than a chunk, of `bytes` bytes from address `from` of the sender, whose memory is that of
  * `process`. `scratch`: INTER_PART_BYTES bytes of its own. False: all chunks are taken on.
  */
 bool inter_pull_read_chunks(inter_pull *pull, uint64_t from, size_t most_bytes, const core_data *to, size_t bytes,
                             int process, void *scratch);
+
+/** The bytes of a pull, whole chunks, that nobody has taken on. */
+size_t inter_pull_rest(const inter_pull *pull);
 
 /** The receiver: nothing more is to be put. Done when what is being put has been taken. */
 void inter_pull_abandon(inter_pull *pull);

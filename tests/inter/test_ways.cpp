@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which way pulls take, learned from what they took.
+#include <array>
 #include <gtest/gtest.h>
 extern "C" {
 #include <inter/ways.h>
@@ -7,39 +8,60 @@ extern "C" {
 
 namespace {
 
-// How many of `pulls` pulls, of 1 MiB each, took the way of which one takes `reads_ns`, and not that of which one takes `parts_ns`.
-unsigned reads_of(inter_ways *ways, unsigned pulls, uint64_t parts_ns, uint64_t reads_ns) {
-    unsigned reads = 0;
+using Times = std::array<uint64_t, INTER_WAYS>; // of 1 MiB: by parts, by reads, by halves
+
+// How many of `pulls` pulls, of 1 MiB each, took each way.
+std::array<unsigned, INTER_WAYS> taken(inter_ways *ways, unsigned pulls, const Times &ns) {
+    std::array<unsigned, INTER_WAYS> taken{};
     for (unsigned pull = 0; pull < pulls; pull++) {
         inter_way by = inter_ways_choose(ways);
-        inter_ways_learn(ways, by, by == INTER_BY_READS ? reads_ns : parts_ns, 1 << 20);
-        reads += by == INTER_BY_READS;
+        inter_ways_learn(ways, by, ns[by], 1 << 20);
+        taken[by]++;
     }
-    return reads;
+    return taken;
 }
+
+const Times near = {50000, 80000, 60000}, far = {110000, 80000, 90000};
 
 } // namespace
 
-TEST(Ways, MostTakeTheQuicker) {
-    inter_ways parts{}, reads{};
-    EXPECT_LE(reads_of(&parts, 1000, 50000, 80000), 40u);
-    EXPECT_GE(reads_of(&reads, 1000, 110000, 80000), 960u);
+TEST(Ways, MostTakeTheQuickestAndTheOthersStayKnown) {
+    for (unsigned quickest = 0; quickest < INTER_WAYS; quickest++) {
+        inter_ways ways{};
+        Times ns = {90000, 90000, 90000};
+        ns[quickest] = 60000;
+        const auto counts = taken(&ways, 1000, ns);
+        for (unsigned way = 0; way < INTER_WAYS; way++) {
+            if (way == quickest)
+                EXPECT_GE(counts[way], 960u);
+            else
+                EXPECT_GE(counts[way], 15u);
+        }
+    }
 }
 
-TEST(Ways, WhatIsQuickerMayChange) {
+TEST(Ways, WhatIsQuickestMayChange) {
     inter_ways ways{};
-    reads_of(&ways, 1000, 50000, 80000);
-    reads_of(&ways, 100, 110000, 80000); // at the next turns of the slower one
-    EXPECT_GE(reads_of(&ways, 1000, 110000, 80000), 900u);
-    reads_of(&ways, 100, 50000, 80000);
-    EXPECT_LE(reads_of(&ways, 1000, 50000, 80000), 100u);
+    taken(&ways, 1000, near);
+    taken(&ways, 200, far); // at the next turns of the slower ones
+    EXPECT_GE(taken(&ways, 1000, far)[INTER_BY_READS], 900u);
+    taken(&ways, 200, near);
+    EXPECT_GE(taken(&ways, 1000, near)[INTER_BY_PARTS], 900u);
 }
 
-TEST(Ways, APauseIsNotTheRule) {
+TEST(Ways, OneThatTookVeryLongChangesLittle) {
     inter_ways ways{};
-    reads_of(&ways, 100, 50000, 80000);
+    const Times apart = {50000, 80000, 80000};
+    taken(&ways, 100, apart);
     inter_ways_learn(&ways, INTER_BY_PARTS, 30000000, 1 << 20);
-    EXPECT_LE(reads_of(&ways, 100, 50000, 80000), 20u);
+    EXPECT_GE(taken(&ways, 100, apart)[INTER_BY_PARTS], 80u);
+}
+
+TEST(Ways, TheFirstOfAllMayTakeLonger) { // its buffer's pages are touched for the first time
+    inter_ways ways{};
+    inter_ways_learn(&ways, inter_ways_choose(&ways), 1000000, 1 << 20);
+    taken(&ways, INTER_WAYS_FIRST, near);
+    EXPECT_GE(taken(&ways, 200, near)[INTER_BY_PARTS], 100u);
 }
 
 TEST(Ways, LengthsAreComparable) {
