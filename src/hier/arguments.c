@@ -7,7 +7,7 @@ int hier_check_comm(const weft_comm *comm, const char *call) {
     if (!hier_comm_valid(comm))
         return core_error(WEFT_ERR_ARG, "%s: the communicator is NULL or was given back", call);
     if (comm->team) {
-        if (!pthread_equal(comm->owner, pthread_self()))
+        if (comm->owner != core_self())
             return core_error(WEFT_ERR_THREAD,
                               "rank %d: %s: this handle belongs to the thread that entered the team with it, another "
                               "one used it",

@@ -113,7 +113,7 @@ struct weft_comm {
     hier_world *world;
     const hier_layout *layout;
     int rank, size, node, thread;
-    pthread_t owner; /* of a thread communicator's handle: the thread that entered */
+    uintptr_t owner; /* of a thread communicator's handle: core_self() of the thread that entered */
     weft_team *team; /* NULL: a process communicator */
     struct hier_ledger
         *ledger;          /* the team's, or its own; the world's once it is opened; NULL: its process is alone in it */

@@ -315,8 +315,7 @@ int weft_testall(size_t count, weft_request *requests[], int *done, weft_status 
 
 /* Is it a thread's part, alone under way, and all else in order? Then waiting for it needs no list. */
 static bool is_lone_part(const weft_request *request) {
-    if (!is_request(request) || request->kind != HIER_PART || !request->active ||
-        !pthread_equal(request->comm->owner, pthread_self()))
+    if (!is_request(request) || request->kind != HIER_PART || !request->active || request->comm->owner != core_self())
         return false;
     hier_reclaim(request->comm->agent);
     return request->comm->agent->parts <= 1;

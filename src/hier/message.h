@@ -95,7 +95,7 @@ int hier_message_check(hier_envelope *envelope, bool receives);
  */
 static inline bool hier_message_is_plain(const weft_comm *comm, const void *buffer, size_t count,
                                          const weft_datatype *type, int peer, int tag, bool receives, size_t *bytes) {
-    return hier_comm_valid(comm) && comm->plain && pthread_equal(comm->owner, pthread_self()) &&
+    return hier_comm_valid(comm) && comm->plain && comm->owner == core_self() &&
            ((unsigned)peer < (unsigned)comm->size || (receives && peer == WEFT_ANY_SOURCE)) &&
            (tag >= 0 || (receives && tag == WEFT_ANY_TAG)) && core_datatype_valid(type) && type->contiguous &&
            core_datatype_committed(type) && !__builtin_mul_overflow(count, type->size_bytes, bytes) &&

@@ -157,15 +157,23 @@ static inline void hier_observe_waited(struct hier_world *world, const hier_agen
     atomic_fetch_add_explicit(&observer->counters.rows[row].waited_ns, ns, memory_order_relaxed);
 }
 
+static inline void hier_count_send(core_counters *counters, enum core_reach reach, size_t bytes) {
+    core_count(&counters->rows[WEFT_COUNTED_MESSAGES].operations, 1);
+    core_count_traffic(counters, WEFT_COUNTED_MESSAGES, reach, 1, bytes);
+}
+
 /** A message of any form is sent, to a rank of `node`. */
 static inline void hier_observe_send(const weft_comm *comm, int node, size_t bytes) {
-    core_counters *counters = &hier_observer_of(comm)->counters;
-    core_count(&counters->rows[WEFT_COUNTED_MESSAGES].operations, 1);
-    core_count_traffic(counters, WEFT_COUNTED_MESSAGES,
-                       node == comm->node                       ? CORE_INSIDE
-                       : comm->world->observation.on_host[node] ? CORE_ON_HOST
-                                                                : CORE_BETWEEN_HOSTS,
-                       1, bytes);
+    hier_count_send(&hier_observer_of(comm)->counters,
+                    node == comm->node                       ? CORE_INSIDE
+                    : comm->world->observation.on_host[node] ? CORE_ON_HOST
+                                                             : CORE_BETWEEN_HOSTS,
+                    bytes);
+}
+
+/** One to a thread of the process, by a thread. */
+static inline void hier_observe_send_inside(const weft_comm *comm, size_t bytes) {
+    hier_count_send(&comm->observer->counters, CORE_INSIDE, bytes);
 }
 
 static inline void hier_observe_talk(weft_comm *comm) {

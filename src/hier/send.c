@@ -55,19 +55,47 @@ static int check(hier_envelope *envelope, bool receives) {
 #define MESSAGE const void *buffer, size_t count, const weft_datatype *type, int dest, int tag, weft_comm *comm
 
 /*
- * A standard send to a thread of the process is mostly done at once, and then needs no message, let alone a request. False: nothing was
- * done, and an envelope goes the long way.
+ * The short ways of most messages: to and from threads of the process, done at once. They need no message, let alone a request, and make no call
+ * but as their last thing, lest all that they have in registers goes to memory; the long ways are functions of their own, to the same end.
  */
-static inline bool send_at_once(MESSAGE) {
+#define APART static __attribute__((noinline))
+
+/* `request`: of a nonblocking send, which is done; or NULL. */
+static inline int count_send(weft_comm *comm, size_t bytes, weft_request **request) {
+    if (request) {
+        *request = comm->sent;
+        comm->requests++;
+    }
+    hier_observe_send_inside(comm, bytes);
+    return WEFT_SUCCESS;
+}
+
+APART int send_longer(weft_comm *comm, intra_mailbox *to, intra_lane *lane, int tag, const void *buffer, size_t bytes,
+                      weft_request **request) {
+    intra_lane_send_copy(lane, tag, buffer, bytes);
+    intra_mail_ring(to);
+    return count_send(comm, bytes, request);
+}
+
+/* A standard send. False: nothing was done. */
+static inline bool send_at_once(MESSAGE, weft_request **request, int *code) {
     size_t bytes;
     if (!hier_message_is_plain(comm, buffer, count, type, dest, tag, false, &bytes))
         return false;
     const size_t *offsets = comm->layout->offsets + comm->node;
     size_t thread = (size_t)hier_layout_place(comm->layout, dest) - offsets[0];
-    if (thread >= offsets[1] - offsets[0] ||
-        !intra_mail_send_short(comm->mailbox, &comm->team->mailboxes[thread], (int)thread, tag, buffer, bytes))
+    if (thread >= offsets[1] - offsets[0])
         return false;
-    hier_observe_send(comm, comm->node, bytes);
+    intra_mailbox *to = &comm->team->mailboxes[thread];
+    intra_lane *lane = intra_mail_open_lane(comm->mailbox, to, (int)thread, bytes);
+    if (!lane)
+        return false;
+    if (bytes != sizeof(uint64_t) || to->waiting.may_sleep) {
+        *code = send_longer(comm, to, lane, tag, buffer, bytes, request);
+        return true;
+    }
+    intra_lane_send_copy(lane, tag, buffer, sizeof(uint64_t));
+    *code = count_send(comm, bytes, request);
     return true;
 }
 
@@ -121,34 +149,39 @@ static int begin(hier_message *message, bool receives, bool persistent, weft_req
     return code;
 }
 
-#define BEGIN(peer, mode, receives, persistent)                                                                        \
-    int code = hier_check_comm(comm, __func__);                                                                        \
-    hier_message *message = code ? NULL : hier_message_take(comm, __func__);                                           \
+#define BEGIN(call, peer, mode, receives, persistent)                                                                  \
+    int code = hier_check_comm(comm, call);                                                                            \
+    hier_message *message = code ? NULL : hier_message_take(comm, call);                                               \
     if (!message)                                                                                                      \
         return code ? code : WEFT_ERR_NOMEM;                                                                           \
-    fill(&message->envelope, __func__, buffer, count, type, peer, tag, comm, mode);                                    \
+    fill(&message->envelope, call, buffer, count, type, peer, tag, comm, mode);                                        \
     return hier_leave(comm, begin(message, receives, persistent, request))
 
 /* The three forms of a mode of sending. */
 #define SEND(blocking, nonblocking, persistent, mode)                                                                  \
-    int weft_##blocking(MESSAGE) {                                                                                     \
-        if ((mode) == HIER_STANDARD && send_at_once(buffer, count, type, dest, tag, comm))                             \
-            return WEFT_SUCCESS;                                                                                       \
+    APART int long_##blocking(MESSAGE) {                                                                               \
         hier_message message;                                                                                          \
-        fill(&message.envelope, __func__, buffer, count, type, dest, tag, comm, mode);                                 \
+        fill(&message.envelope, "weft_" #blocking, buffer, count, type, dest, tag, comm, mode);                        \
         return block_send(&message);                                                                                   \
     }                                                                                                                  \
+    int weft_##blocking(MESSAGE) {                                                                                     \
+        int code;                                                                                                      \
+        if ((mode) == HIER_STANDARD && send_at_once(buffer, count, type, dest, tag, comm, NULL, &code))                \
+            return code;                                                                                               \
+        return long_##blocking(buffer, count, type, dest, tag, comm);                                                  \
+    }                                                                                                                  \
+    APART int long_##nonblocking(MESSAGE, weft_request **request) {                                                    \
+        BEGIN("weft_" #nonblocking, dest, mode, false, false);                                                         \
+    }                                                                                                                  \
     int weft_##nonblocking(MESSAGE, weft_request **request) {                                                          \
+        int code;                                                                                                      \
         if ((mode) == HIER_STANDARD && request && hier_comm_valid(comm) && comm->sent &&                               \
-            send_at_once(buffer, count, type, dest, tag, comm)) {                                                      \
-            *request = comm->sent;                                                                                     \
-            comm->requests++;                                                                                          \
-            return WEFT_SUCCESS;                                                                                       \
-        }                                                                                                              \
-        BEGIN(dest, mode, false, false);                                                                               \
+            send_at_once(buffer, count, type, dest, tag, comm, request, &code))                                        \
+            return code;                                                                                               \
+        return long_##nonblocking(buffer, count, type, dest, tag, comm, request);                                      \
     }                                                                                                                  \
     int weft_##persistent(MESSAGE, weft_request **request) {                                                           \
-        BEGIN(dest, mode, false, true);                                                                                \
+        BEGIN(__func__, dest, mode, false, true);                                                                      \
     }
 
 SEND(send, isend, send_init, HIER_STANDARD)
@@ -156,17 +189,12 @@ SEND(ssend, issend, ssend_init, HIER_SYNCHRONOUS)
 SEND(bsend, ibsend, bsend_init, HIER_BUFFERED)
 SEND(rsend, irsend, rsend_init, HIER_STANDARD)
 
-int weft_recv(void *buffer, size_t count, const weft_datatype *type, int source, int tag, weft_comm *comm,
-              weft_status *status) {
+#define RECEIVE void *buffer, size_t count, const weft_datatype *type, int source, int tag, weft_comm *comm
+
+APART int long_recv(RECEIVE, weft_status *status) {
     hier_message message;
-    size_t bytes;
-    if (hier_message_is_plain(comm, buffer, count, type, source, tag, true, &bytes)) {
-        hier_message_fill(&message, comm, __func__, buffer, count, bytes, type, source, tag);
-        intra_mail_receive(comm->mailbox, &message.receive);
-        return finish(&message, status);
-    }
     hier_envelope envelope;
-    fill(&envelope, __func__, buffer, count, type, source, tag, comm, HIER_STANDARD);
+    fill(&envelope, "weft_recv", buffer, count, type, source, tag, comm, HIER_STANDARD);
     int code = check(&envelope, true);
     if (code)
         return code;
@@ -174,12 +202,43 @@ int weft_recv(void *buffer, size_t count, const weft_datatype *type, int source,
     hier_message_receive(&message, &envelope);
     code = finish(&message, status);
     const intra_receive *received = &message.receive;
-    code = hier_observe_talked(comm, __func__, received->got_bytes, received->source, received->tag, code);
+    code = hier_observe_talked(comm, envelope.call, received->got_bytes, received->source, received->tag, code);
     return hier_leave(comm, code);
 }
 
-int weft_irecv(void *buffer, size_t count, const weft_datatype *type, int source, int tag, weft_comm *comm,
-               weft_request **request) {
+static inline int take_next(weft_comm *comm, void *buffer, size_t bytes, int source, int tag, weft_status *status) {
+    intra_mail_take_next(comm->mailbox, buffer, bytes);
+    if (status)
+        *status = (weft_status){.source = source, .tag = tag, .bytes = bytes};
+    return WEFT_SUCCESS;
+}
+
+APART int take_longer(weft_comm *comm, void *buffer, size_t bytes, int source, int tag, weft_status *status) {
+    return take_next(comm, buffer, bytes, source, tag, status);
+}
+
+APART int recv_from_other(RECEIVE, weft_status *status) {
+    return intra_mail_find_lane(comm->mailbox, source) ? weft_recv(buffer, count, type, source, tag, comm, status)
+                                                       : long_recv(buffer, count, type, source, tag, comm, status);
+}
+
+int weft_recv(RECEIVE, weft_status *status) {
+    size_t bytes;
+    if (!hier_message_is_plain(comm, buffer, count, type, source, tag, true, &bytes))
+        return long_recv(buffer, count, type, source, tag, comm, status);
+    const intra_mailbox *mailbox = comm->mailbox;
+    if (!mailbox->last || mailbox->last->source != source)
+        return recv_from_other(buffer, count, type, source, tag, comm, status);
+    uint64_t word = intra_mail_next(mailbox, tag, bytes, comm->agent->parts ? 1 : comm->team->intra->waiting.hot);
+    if (!word)
+        return long_recv(buffer, count, type, source, tag, comm, status);
+    bytes = intra_lane_bytes_of(word);
+    return bytes == sizeof(uint64_t)
+               ? take_next(comm, buffer, sizeof(uint64_t), source, intra_lane_tag_of(word), status)
+               : take_longer(comm, buffer, bytes, source, intra_lane_tag_of(word), status);
+}
+
+int weft_irecv(RECEIVE, weft_request **request) {
     size_t bytes;
     if (request && hier_message_is_plain(comm, buffer, count, type, source, tag, true, &bytes)) {
         hier_message *message = hier_message_take(comm, __func__);
@@ -192,12 +251,11 @@ int weft_irecv(void *buffer, size_t count, const weft_datatype *type, int source
         *request = &message->base;
         return WEFT_SUCCESS;
     }
-    BEGIN(source, HIER_STANDARD, true, false);
+    BEGIN(__func__, source, HIER_STANDARD, true, false);
 }
 
-int weft_recv_init(void *buffer, size_t count, const weft_datatype *type, int source, int tag, weft_comm *comm,
-                   weft_request **request) {
-    BEGIN(source, HIER_STANDARD, true, true);
+int weft_recv_init(RECEIVE, weft_request **request) {
+    BEGIN(__func__, source, HIER_STANDARD, true, true);
 }
 
 /* Both are checked before either is started. */

@@ -343,7 +343,7 @@ int weft_team_enter(weft_team *team, int thread, weft_comm **comm) {
     made->size = hier_layout_size(&team->layout);
     made->node = team->node;
     made->thread = number;
-    made->owner = pthread_self();
+    made->owner = core_self();
     made->team = team;
     made->ledger = team->ledger;
     made->member = &team->intra->members[number];

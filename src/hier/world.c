@@ -113,7 +113,7 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
     made->bootstrap = bootstrap;
     made->transport = transport;
     made->engine.transport = transport;
-    made->init_thread = pthread_self();
+    made->init_thread = core_self();
     hier_channel_init(&made->channel, made, 1, config->thread_level != WEFT_THREAD_FUNNELED);
     made->channel.transport = transport;
     hier_channel_open(&made->channel, 0, (hier_boxes){&made->mailbox, 1, 0});

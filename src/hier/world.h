@@ -8,6 +8,7 @@
 
 #include <core/binding.h>
 #include <core/config.h>
+#include <core/self.h>
 #include <core/wait.h>
 #include <hier/activity.h>
 #include <hier/carrier.h>
@@ -48,8 +49,8 @@ typedef struct hier_world {
     intra_mailbox mailbox;                 /* of the process communicator */
     struct hier_ledgers *ledgers;          /* what is called on the communicators; under the funnel */
     hier_selector selector;
-    core_waiting waiting; /* of one thread a process */
-    pthread_t init_thread;
+    core_waiting waiting;    /* of one thread a process */
+    uintptr_t init_thread;   /* core_self() */
     size_t requests;         /* of collectives, that users have handles on; under the funnel, as is the next */
     uint64_t completions;    /* of these, so far */
     unsigned soon;           /* how often something was waited for in a short way (hier_looked_soon) */
@@ -123,7 +124,7 @@ void hier_world_survey(const hier_world *world, hier_layout *layout);
 
 /** Is it the thread that called weft_init? */
 static inline bool hier_is_leader(const hier_world *world) {
-    return pthread_equal(world->init_thread, pthread_self());
+    return world->init_thread == core_self();
 }
 
 static inline bool hier_is_funneled(const hier_world *world) {

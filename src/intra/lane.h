@@ -94,6 +94,19 @@ static inline void intra_lane_send(intra_lane *lane, enum intra_lane_kind kind, 
     atomic_store_explicit(intra_lane_at(lane, place), intra_lane_word(kind, bytes, tag), memory_order_release);
 }
 
+/**
+ * Sends a copy, for which there is room. Release: as intra_lane_send. The bytes beside the word come last: a receiver who looks for it
+ * takes their cache line away again and again.
+ */
+static inline void intra_lane_send_copy(intra_lane *lane, int32_t tag, const void *buffer, size_t bytes) {
+    unsigned char *payload = intra_lane_payload(lane, lane->sent);
+    const size_t beside = 64 - sizeof(uint64_t);
+    if (bytes > beside)
+        memcpy(payload + beside, (const unsigned char *)buffer + beside, bytes - beside);
+    intra_copy(payload, buffer, bytes > beside ? beside : bytes);
+    intra_lane_send(lane, INTRA_LANE_COPY, bytes, tag);
+}
+
 /** The word of the next message, or 0; by the receiver, who has taken `taken` bytes. Acquire: pairs with intra_lane_send. */
 static inline uint64_t intra_lane_look(intra_lane *lane, uint64_t taken) {
     return atomic_load_explicit(intra_lane_at(lane, taken), memory_order_acquire);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Stands for a lane that cannot be had: intra_mail_send_short finds that something went by the list. */
+/* Stands for a lane that cannot be had: intra_mail_open_lane finds that something went by the list. */
 static intra_lane no_lane = {.spilled = 1};
 
 static intra_lane *make_lane(intra_mailbox *from, intra_mailbox *to) {

@@ -228,6 +228,19 @@ static inline bool take_message(intra_mailbox *mailbox, const intra_lane *lane, 
     return true;
 }
 
+bool intra_mail_find_lane(intra_mailbox *mailbox, int32_t source) {
+    int lanes = atomic_load_explicit(&mailbox->lane_count, memory_order_relaxed);
+    for (int i = 0; i < lanes && i < INTRA_LANES; i++) {
+        /* Acquire: pairs with make_lane. */
+        intra_lane *lane = atomic_load_explicit(&mailbox->lanes[i], memory_order_acquire);
+        if (lane && lane->source == source) {
+            mailbox->last = lane;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Can what comes be of use now? Else it stays where it is, and is not moved twice. */
 static bool wants_more(const intra_mailbox *mailbox) {
     return mailbox->matching.posted_count || mailbox->takes_all;

@@ -117,6 +117,7 @@ typedef struct intra_mailbox {
     bool takes_all;         /* somebody looks for messages that no receive is posted for */
     core_link *held;        /* taken from the list, and not looked at yet */
     intra_lane **ways;      /* by thread: the lane from this rank to that; NULL: none yet */
+    intra_lane *last;       /* that intra_mail_find_lane found; NULL: none yet */
     intra_receive *copying; /* receives that are being copied */
     intra_send *helping;    /* own sends whose copying this rank takes part in */
     uint64_t completions;   /* of own sends and receives so far */
@@ -154,21 +155,18 @@ bool intra_mail_send(intra_mailbox *from, intra_mailbox *to, int thread, int32_t
                      const weft_datatype *type, size_t count, size_t bytes, bool synchronous, intra_send *send);
 
 /**
- * Sends what is short and has its place in the lane to that thread. True: done; false: nothing was done, and intra_mail_send finds a
- * way. `bytes` in a row. By the owner of `from`.
+ * The lane to that thread, in which a message of `bytes` bytes has its place; NULL: intra_mail_send finds a way. By the owner of `from`. Then
+ * intra_lane_send_copy and intra_mail_ring.
  */
-static inline bool intra_mail_send_short(intra_mailbox *from, intra_mailbox *to, int thread, int32_t tag,
-                                         const void *buffer, size_t bytes) {
+static inline intra_lane *intra_mail_open_lane(const intra_mailbox *from, const intra_mailbox *to, int thread,
+                                               size_t bytes) {
     intra_lane *lane = from->ways[thread];
     /* Relaxed: a bound, not a promise. */
-    if (!lane || lane->spilled != lane->known_fetched || bytes > to->limits.eager_bytes || bytes > INTRA_LANE_LONGEST ||
-        !intra_lane_is_open(lane, bytes) ||
-        atomic_load_explicit(&to->parcel_bytes, memory_order_relaxed) > to->limits.unexpected_bytes)
-        return false;
-    intra_copy(intra_lane_payload(lane, lane->sent), buffer, bytes);
-    intra_lane_send(lane, INTRA_LANE_COPY, bytes, tag);
-    intra_mail_ring(to);
-    return true;
+    return lane && lane->spilled == lane->known_fetched && bytes <= to->limits.eager_bytes &&
+                   bytes <= INTRA_LANE_LONGEST && intra_lane_is_open(lane, bytes) &&
+                   atomic_load_explicit(&to->parcel_bytes, memory_order_relaxed) <= to->limits.unexpected_bytes
+               ? lane
+               : NULL;
 }
 
 /** Sets what a send that is not done at once begins with. */
@@ -189,6 +187,34 @@ static inline void intra_mail_receive(intra_mailbox *mailbox, intra_receive *rec
     receive->done = receive->cancelled = false;
     if (!mailbox->matching.unexpected_count || !intra_mail_receive_old(mailbox, receive))
         intra_matching_post(&mailbox->matching, &receive->match);
+}
+
+/** Makes mailbox->last the lane from a rank; false: there is none yet. By the owner. */
+bool intra_mail_find_lane(intra_mailbox *mailbox, int32_t source);
+
+/**
+ * Does the last lane bring, now or within some looks, a copy with this tag (or any) of at most `room` bytes, for which nobody else is to be served
+ * first? Its word; else 0, and intra_mail_receive finds out what there is. By the owner, who then calls intra_mail_take_next.
+ */
+static inline uint64_t intra_mail_next(const intra_mailbox *mailbox, int32_t tag, size_t room, unsigned looks) {
+    intra_lane *lane = mailbox->last;
+    if (mailbox->matching.posted_count || mailbox->matching.unexpected_count)
+        return 0;
+    const uint64_t taken = atomic_load_explicit(&lane->taken, memory_order_relaxed);
+    uint64_t word;
+    while (!(word = intra_lane_look(lane, taken)) && looks--)
+        core_pause();
+    bool fits = intra_lane_kind_of(word) == INTRA_LANE_COPY && intra_lane_bytes_of(word) <= room;
+    return fits && (intra_lane_tag_of(word) == tag || tag == WEFT_ANY_TAG) ? word : 0;
+}
+
+/** Copies and takes that message, of `bytes` bytes. */
+static inline void intra_mail_take_next(const intra_mailbox *mailbox, void *buffer, size_t bytes) {
+    intra_lane *lane = mailbox->last;
+    const uint64_t taken = atomic_load_explicit(&lane->taken, memory_order_relaxed);
+    intra_copy(buffer, intra_lane_payload(lane, taken), bytes);
+    /* Release: pairs with is_free() in lane.c. */
+    atomic_store_explicit(&lane->taken, taken + intra_lane_room(bytes), memory_order_release);
 }
 
 /**
