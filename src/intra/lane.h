@@ -59,7 +59,7 @@ static inline _Atomic uint64_t *intra_lane_at(intra_lane *lane, uint64_t place) 
 }
 
 /** The bytes of the message that begins at `place`. */
-static inline void *intra_lane_payload(intra_lane *lane, uint64_t place) {
+static inline unsigned char *intra_lane_payload(intra_lane *lane, uint64_t place) {
     return &lane->ring[place % INTRA_LANE_BYTES + sizeof(uint64_t)];
 }
 

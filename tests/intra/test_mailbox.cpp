@@ -202,6 +202,60 @@ TEST(MailboxAlone, TruncationAndCancelling) {
     }
 }
 
+// The short way of a receive that waits: it takes the next copy of a lane, and nothing that others are to have before, or that it must
+// not have.
+TEST(MailboxAlone, TheNextOfALane) {
+    Office office(3, 1000, 1 << 20);
+    intra_mailbox *box = &office.box(2);
+    uint64_t number = 0, room = 0;
+    intra_send send;
+    auto sends = [&](int from, int tag) {
+        number++;
+        EXPECT_TRUE(office.send(from, 2, tag, &number, sizeof(number), &send));
+    };
+    auto next = [&](int tag, size_t bytes) { return intra_mail_next(box, tag, bytes, 1) != 0; };
+    EXPECT_FALSE(intra_mail_find_lane(box, 0)) << "nothing was sent yet";
+    sends(0, 5);
+    sends(1, 5);
+    EXPECT_FALSE(intra_mail_find_lane(box, 2));
+    for (int from : {1, 0}) {
+        ASSERT_TRUE(intra_mail_find_lane(box, from));
+        EXPECT_EQ(box->last->source, from);
+        EXPECT_FALSE(next(6, 8)) << "another tag";
+        EXPECT_FALSE(next(5, 7)) << "too long";
+        ASSERT_TRUE(next(from ? 5 : WEFT_ANY_TAG, 8));
+        intra_mail_take_next(box, &room, 8);
+        EXPECT_EQ(room, uint64_t(from + 1));
+        EXPECT_FALSE(next(WEFT_ANY_TAG, 8)) << "taken";
+    }
+    // A receive that is posted comes first, though it has another tag: matching must tell.
+    intra_receive posted;
+    uint64_t other = 0;
+    office.receive(2, 0, 7, &other, sizeof(other), &posted);
+    sends(0, 5);
+    EXPECT_FALSE(next(5, 8));
+    intra_mail_cancel(box, &posted);
+    EXPECT_TRUE(next(5, 8));
+    // So does a message that was put aside: it was sent before.
+    box->takes_all = true;
+    intra_mail_progress(box);
+    box->takes_all = false;
+    sends(0, 5);
+    EXPECT_FALSE(next(5, 8));
+    office.receive(2, 0, 5, &room, sizeof(room), &posted);
+    EXPECT_TRUE(posted.done);
+    EXPECT_EQ(room + 1, number);
+    ASSERT_TRUE(next(5, 8));
+    intra_mail_take_next(box, &room, 8);
+    EXPECT_EQ(room, number);
+    // What is offered is not in the lane; what follows by the list is found by progress alone.
+    EXPECT_FALSE(office.send(0, 2, 5, &number, sizeof(number), &send, true));
+    EXPECT_FALSE(next(5, 8));
+    office.receive(2, 0, 5, &room, sizeof(room), &posted);
+    office.finish(2, posted.done);
+    office.finish(0, send.done);
+}
+
 // What nobody receives is freed with the mailbox (LeakSanitizer looks).
 TEST(MailboxAlone, UnreceivedMessagesAreFreed) {
     Office office(3, 1000, 1 << 20);
