@@ -178,6 +178,14 @@ void hier_message_wait(hier_message *message);
 /** hier_message_take, from the pool. */
 hier_message *hier_message_make(weft_comm *comm);
 
+static inline void hier_message_hand_out(hier_message *message, weft_comm *comm, const char *call) {
+    message->base.owned = true;
+    message->base.call = call;
+    message->kept = NULL;
+    message->began_ns = 0;
+    comm->requests++;
+}
+
 /**
  * A message in a request of the communicator; NULL and the sentence without memory. Given back with _give. Its type is kept from
  * being freed from _keep on.
@@ -187,13 +195,8 @@ static inline hier_message *hier_message_take(weft_comm *comm, const char *call)
     hier_message *message = (hier_message *)hier_request_kept(&comm->free_messages);
     if (!message)
         message = hier_message_make(comm);
-    if (message) {
-        message->base.owned = true;
-        message->base.call = call;
-        message->kept = NULL;
-        message->began_ns = 0;
-        comm->requests++;
-    }
+    if (message)
+        hier_message_hand_out(message, comm, call);
     hier_mailbox_leave(comm);
     return message;
 }

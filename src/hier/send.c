@@ -238,20 +238,26 @@ int weft_recv(RECEIVE, weft_status *status) {
                : take_longer(comm, buffer, bytes, source, intra_lane_tag_of(word), status);
 }
 
+APART int long_irecv(RECEIVE, weft_request **request) {
+    BEGIN("weft_irecv", source, HIER_STANDARD, true, false);
+}
+
 int weft_irecv(RECEIVE, weft_request **request) {
     size_t bytes;
-    if (request && hier_message_is_plain(comm, buffer, count, type, source, tag, true, &bytes)) {
-        hier_message *message = hier_message_take(comm, __func__);
-        if (!message)
-            return WEFT_ERR_NOMEM;
-        hier_message_keep_type(message, type);
-        hier_message_fill(message, comm, __func__, buffer, count, bytes, type, source, tag);
-        intra_mail_receive(comm->mailbox, &message->receive);
-        message->base.active = true;
-        *request = &message->base;
-        return WEFT_SUCCESS;
-    }
-    BEGIN(__func__, source, HIER_STANDARD, true, false);
+    if (!request || !hier_message_is_plain(comm, buffer, count, type, source, tag, true, &bytes) ||
+        !comm->free_messages || type->kind == CORE_KIND_DERIVED)
+        return long_irecv(buffer, count, type, source, tag, comm, request);
+    intra_matching *matching = &comm->mailbox->matching;
+    if (matching->unexpected_count || !intra_matching_continues(matching, source, tag))
+        return long_irecv(buffer, count, type, source, tag, comm, request);
+    hier_message *message = (hier_message *)hier_request_kept(&comm->free_messages);
+    hier_message_hand_out(message, comm, __func__);
+    hier_message_fill(message, comm, __func__, buffer, count, bytes, type, source, tag);
+    intra_receive_begin(&message->receive);
+    intra_matching_post_next(matching, &message->receive.match);
+    message->base.active = true;
+    *request = &message->base;
+    return WEFT_SUCCESS;
 }
 
 int weft_recv_init(RECEIVE, weft_request **request) {

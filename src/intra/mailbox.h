@@ -180,11 +180,16 @@ static inline void intra_send_begin(intra_send *send) {
 /** Serves a receive with a message that is there already; false: there is none. By the owner. */
 bool intra_mail_receive_old(intra_mailbox *mailbox, intra_receive *receive);
 
-/** Posts a receive, or serves it with a message that is there already. By the owner. */
-static inline void intra_mail_receive(intra_mailbox *mailbox, intra_receive *receive) {
+/** Sets what a receive begins with. */
+static inline void intra_receive_begin(intra_receive *receive) {
     receive->error = WEFT_SUCCESS;
     receive->posted = true;
     receive->done = receive->cancelled = false;
+}
+
+/** Posts a receive, or serves it with a message that is there already. By the owner. */
+static inline void intra_mail_receive(intra_mailbox *mailbox, intra_receive *receive) {
+    intra_receive_begin(receive);
     if (!mailbox->matching.unexpected_count || !intra_mail_receive_old(mailbox, receive))
         intra_matching_post(&mailbox->matching, &receive->match);
 }

@@ -99,13 +99,15 @@ static inline intra_posted *intra_posted_at(intra_match_link *link) {
     return (intra_posted *)((char *)link - offsetof(intra_posted, link));
 }
 
-/** Puts a receive behind all that are posted. That no unexpected message matches it is the caller's to know. */
-static inline void intra_matching_post(intra_matching *matching, intra_posted *posted) {
+/** Does a receive with this key belong to the run, or is there none? */
+static inline bool intra_matching_continues(const intra_matching *matching, int32_t source, int32_t tag) {
+    const intra_posted *run = matching->run;
+    return !run || (run->source == source && run->tag == tag);
+}
+
+/** intra_matching_post, where intra_matching_continues. */
+static inline void intra_matching_post_next(intra_matching *matching, intra_posted *posted) {
     intra_match_link *link = &posted->link;
-    /* One by one: compilers read both at once where they are compared at once, and wait for the two stores they come from. */
-    int32_t source = posted->source, tag = posted->tag;
-    if (matching->run && !(matching->run->source == source && matching->run->tag == tag))
-        intra_matching_post_run(matching);
     intra_match_link *oldest = matching->run ? &matching->run->link : link;
     intra_match_link *youngest = matching->run ? oldest->previous : link;
     link->up = NULL;
@@ -117,6 +119,13 @@ static inline void intra_matching_post(intra_matching *matching, intra_posted *p
         matching->run = posted;
     posted->order = ++matching->order;
     matching->posted_count++;
+}
+
+/** Puts a receive behind all that are posted. That no unexpected message matches it is the caller's to know. */
+static inline void intra_matching_post(intra_matching *matching, intra_posted *posted) {
+    if (!intra_matching_continues(matching, posted->source, posted->tag))
+        intra_matching_post_run(matching);
+    intra_matching_post_next(matching, posted);
 }
 
 /** Takes the oldest of the run out. */
