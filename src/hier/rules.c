@@ -141,7 +141,7 @@ const hier_rule hier_rules[] = {
     {INTER_ALLGATHERV,           ANY, ANY, KIB(4),   "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLGATHERV,           ANY, ANY, ALL,      "nbBKT",                  0,        HIER_FLAGS,  HIER_MODEL},
 
-    {INTER_ALLTOALL,               1,   2, INLINE,   "nb1FT",                  0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_ALLTOALL,               1,   2, 256,      "nb1FT",                  0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_ALLTOALL,               1,   2, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_ALLTOALL,              16, ANY, INLINE,   "nb1FT",                  0,        HIER_INLINE, HIER_MODEL},
     {INTER_ALLTOALL,               2, ANY, KIB(16),  "nb1FT",                  0,        HIER_FLAGS,  HIER_HOST},
@@ -228,6 +228,8 @@ const hier_rule hier_rules[] = {
     {INTER_ALLREDUCE,            ANY, ANY, KIB(8),   "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
     {INTER_ALLREDUCE,            ANY, ANY, ALL,      "SFOLD",                  0,        HIER_SLICES, HIER_STRUCTURE},
 
+    {INTER_REDUCE_SCATTER,         1,   2, 512,      "nbBDE",                  0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_REDUCE_SCATTER,         1,   2, KIB(16),  "nbBDE",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_REDUCE_SCATTER,       ANY, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_MODEL},
     {INTER_REDUCE_SCATTER,       ANY, ANY, INLINE,   "MSTReduce+MSTScatterv",  0,        HIER_INLINE, HIER_MODEL},
     {INTER_REDUCE_SCATTER,         3,   1, MIB(1),   "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
@@ -252,6 +254,8 @@ const hier_rule hier_rules[] = {
     {INTER_REDUCE_SCATTER,       ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_REDUCE_SCATTER,       ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
 
+    {INTER_REDUCE_SCATTER_BLOCK,   1,   2, 512,      "nbBDE",                  0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_REDUCE_SCATTER_BLOCK,   1,   2, KIB(16),  "nbBDE",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_MODEL},
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, INLINE,   "MSTReduce+MSTScatterv",  0,        HIER_INLINE, HIER_MODEL},
     {INTER_REDUCE_SCATTER_BLOCK,   3,   1, MIB(1),   "nbBKT",                  0,        HIER_SLICES, HIER_MODEL},
