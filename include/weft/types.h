@@ -31,17 +31,20 @@ typedef struct weft_op weft_op;
  */
 /** @{ */
 #define WEFT_PREDEFINED_DATATYPE(name) (&weft_datatype_##name)
-extern WEFT_API const weft_datatype weft_datatype_byte, weft_datatype_char, weft_datatype_bool, weft_datatype_int8,
-    weft_datatype_int16, weft_datatype_int32, weft_datatype_int64, weft_datatype_uint8, weft_datatype_uint16,
-    weft_datatype_uint32, weft_datatype_uint64, weft_datatype_short, weft_datatype_int, weft_datatype_long,
-    weft_datatype_long_long, weft_datatype_unsigned_char, weft_datatype_unsigned_short, weft_datatype_unsigned,
-    weft_datatype_unsigned_long, weft_datatype_unsigned_long_long, weft_datatype_float, weft_datatype_double,
-    weft_datatype_long_double, weft_datatype_float_complex, weft_datatype_double_complex,
-    weft_datatype_long_double_complex, weft_datatype_float_int, weft_datatype_double_int, weft_datatype_long_int,
-    weft_datatype_2int, weft_datatype_short_int, weft_datatype_long_double_int;
+extern WEFT_API const weft_datatype weft_datatype_byte, weft_datatype_char, weft_datatype_wchar, weft_datatype_aint,
+    weft_datatype_count, weft_datatype_bool, weft_datatype_int8, weft_datatype_int16, weft_datatype_int32,
+    weft_datatype_int64, weft_datatype_uint8, weft_datatype_uint16, weft_datatype_uint32, weft_datatype_uint64,
+    weft_datatype_short, weft_datatype_int, weft_datatype_long, weft_datatype_long_long, weft_datatype_unsigned_char,
+    weft_datatype_unsigned_short, weft_datatype_unsigned, weft_datatype_unsigned_long, weft_datatype_unsigned_long_long,
+    weft_datatype_float, weft_datatype_double, weft_datatype_long_double, weft_datatype_float_complex,
+    weft_datatype_double_complex, weft_datatype_long_double_complex, weft_datatype_float_int, weft_datatype_double_int,
+    weft_datatype_long_int, weft_datatype_2int, weft_datatype_short_int, weft_datatype_long_double_int;
 
 #define WEFT_BYTE                  WEFT_PREDEFINED_DATATYPE(byte)  /**< 8 uninterpreted bits: bitwise operations only */
 #define WEFT_CHAR                  WEFT_PREDEFINED_DATATYPE(char)  /**< char: moved, not reduced */
+#define WEFT_WCHAR                 WEFT_PREDEFINED_DATATYPE(wchar) /**< wchar_t: moved, not reduced */
+#define WEFT_AINT                  WEFT_PREDEFINED_DATATYPE(aint)  /**< ptrdiff_t, as displacements and extents are */
+#define WEFT_COUNT                 WEFT_PREDEFINED_DATATYPE(count) /**< size_t, as counts are here */
 #define WEFT_C_BOOL                WEFT_PREDEFINED_DATATYPE(bool)  /**< bool (C++ bool): logical operations only */
 #define WEFT_INT8_T                WEFT_PREDEFINED_DATATYPE(int8)  /**< int8_t */
 #define WEFT_INT16_T               WEFT_PREDEFINED_DATATYPE(int16) /**< int16_t */

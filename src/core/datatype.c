@@ -41,6 +41,7 @@
 
 DATATYPE(byte, unsigned char, CORE_KIND_BYTE, "WEFT_BYTE");
 DATATYPE(char, char, CORE_KIND_CHAR, "WEFT_CHAR");
+DATATYPE(wchar, wchar_t, CORE_KIND_WCHAR, "WEFT_WCHAR");
 DATATYPE(bool, _Bool, CORE_KIND_BOOL, "WEFT_C_BOOL");
 
 SIGNED(int8, int8_t, "WEFT_INT8_T");
@@ -51,6 +52,7 @@ SIGNED(short, short, "WEFT_SHORT");
 SIGNED(int, int, "WEFT_INT");
 SIGNED(long, long, "WEFT_LONG");
 SIGNED(long_long, long long, "WEFT_LONG_LONG");
+SIGNED(aint, ptrdiff_t, "WEFT_AINT");
 
 UNSIGNED(uint8, uint8_t, "WEFT_UINT8_T");
 UNSIGNED(uint16, uint16_t, "WEFT_UINT16_T");
@@ -61,6 +63,7 @@ UNSIGNED(unsigned_short, unsigned short, "WEFT_UNSIGNED_SHORT");
 UNSIGNED(unsigned, unsigned, "WEFT_UNSIGNED");
 UNSIGNED(unsigned_long, unsigned long, "WEFT_UNSIGNED_LONG");
 UNSIGNED(unsigned_long_long, unsigned long long, "WEFT_UNSIGNED_LONG_LONG");
+UNSIGNED(count, size_t, "WEFT_COUNT");
 
 DATATYPE(float, float, CORE_KIND_FLOAT, "WEFT_FLOAT");
 DATATYPE(double, double, CORE_KIND_DOUBLE, "WEFT_DOUBLE");

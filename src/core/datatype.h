@@ -14,6 +14,7 @@
 enum core_kind {
     CORE_KIND_BYTE,
     CORE_KIND_CHAR,
+    CORE_KIND_WCHAR,
     CORE_KIND_BOOL,
     CORE_KIND_INT8,
     CORE_KIND_INT16,

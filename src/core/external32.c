@@ -6,10 +6,11 @@
 #include <string.h>
 
 _Static_assert(sizeof(short) == 2 && sizeof(int) == 4 && sizeof(long) == 8 && sizeof(long long) == 8, "LP64 only");
+_Static_assert(sizeof(wchar_t) == 4, "not the 16 bits of other systems");
 _Static_assert(sizeof(float) == 4 && sizeof(double) == 8, "IEEE only");
 _Static_assert(LDBL_MANT_DIG == 64 || LDBL_MANT_DIG == 113, "long double: x87's 80 bits or binary128");
 
-enum form { SAME, TRUTH, SWAPPED, LONG, UNSIGNED_LONG, QUAD };
+enum form { SAME, TRUTH, SWAPPED, LONG, UNSIGNED_LONG, WIDE, QUAD };
 
 /* A number in an element. */
 typedef struct field {
@@ -50,6 +51,7 @@ typedef struct description {
 static const description by_kind[CORE_KINDS] = {
     [CORE_KIND_BYTE] = ONE(SAME, 1, 1),
     [CORE_KIND_CHAR] = ONE(SAME, 1, 1),
+    [CORE_KIND_WCHAR] = ONE(WIDE, 4, 2),
     [CORE_KIND_BOOL] = ONE(TRUTH, 1, 1),
     [CORE_KIND_INT8] = ONE(SAME, 1, 1),
     [CORE_KIND_INT16] = ONE(SWAPPED, 2, 2),
@@ -197,6 +199,7 @@ static bool convert_alike(const field *f, unsigned char *to, const unsigned char
 static bool put(const field *f, unsigned char *to, const unsigned char *from) {
     int64_t value;
     uint64_t unsigned_value;
+    uint32_t wide;
     if (convert_alike(f, to, from))
         return true;
     switch (f->form) {
@@ -208,6 +211,10 @@ static bool put(const field *f, unsigned char *to, const unsigned char *from) {
         memcpy(&unsigned_value, from, 8);
         swap(to, (const unsigned char *)&(uint32_t){(uint32_t)unsigned_value}, 4);
         return unsigned_value <= UINT32_MAX;
+    case WIDE:
+        memcpy(&wide, from, 4);
+        swap(to, (const unsigned char *)&(uint16_t){(uint16_t)wide}, 2);
+        return wide <= UINT16_MAX;
     default:
         quad_from_native(to, from);
         return true;
@@ -216,6 +223,7 @@ static bool put(const field *f, unsigned char *to, const unsigned char *from) {
 
 static void get(const field *f, unsigned char *to, const unsigned char *from) {
     uint32_t narrow;
+    uint16_t character;
     if (convert_alike(f, to, from))
         return;
     switch (f->form) {
@@ -226,6 +234,10 @@ static void get(const field *f, unsigned char *to, const unsigned char *from) {
     case UNSIGNED_LONG:
         swap((unsigned char *)&narrow, from, 4);
         memcpy(to, &(uint64_t){narrow}, 8);
+        break;
+    case WIDE:
+        swap((unsigned char *)&character, from, 2);
+        memcpy(to, &(uint32_t){character}, 4);
         break;
     default:
         quad_to_native(to, from);

@@ -109,7 +109,9 @@ int weft_pack_external(const char *representation, const void *buffer, size_t co
     stage s = {.packing = &p, .total = count * type->size_bytes};
     s.external = (unsigned char *)packed + *position;
     if (!walk(&s, put_run))
-        return core_error(WEFT_ERR_ARG, "%s: a long in the buffer does not fit the 4 bytes that external32 has for it",
+        return core_error(WEFT_ERR_ARG,
+                          "%s: a number in the buffer does not fit what external32 has for its type (4 bytes for long, "
+                          "2 for wchar_t)",
                           p.call);
     *position += bytes;
     return WEFT_SUCCESS;

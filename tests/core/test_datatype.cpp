@@ -23,6 +23,9 @@ const expected all[] = {
     { name, sizeof(__VA_ARGS__), #name }
     TYPE(WEFT_BYTE, unsigned char),
     TYPE(WEFT_CHAR, char),
+    TYPE(WEFT_WCHAR, wchar_t),
+    TYPE(WEFT_AINT, ptrdiff_t),
+    TYPE(WEFT_COUNT, size_t),
     TYPE(WEFT_C_BOOL, bool),
     TYPE(WEFT_INT8_T, int8_t),
     TYPE(WEFT_INT16_T, int16_t),

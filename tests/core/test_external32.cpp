@@ -72,6 +72,9 @@ bytes as_binary128(long double value) {
 TEST(External32, SizesAreTheTablesOfTheStandard) {
     const std::pair<const weft_datatype *, size_t> all[] = {{WEFT_BYTE, 1},
                                                             {WEFT_CHAR, 1},
+                                                            {WEFT_WCHAR, 2},
+                                                            {WEFT_AINT, 8},
+                                                            {WEFT_COUNT, 8},
                                                             {WEFT_C_BOOL, 1},
                                                             {WEFT_INT8_T, 1},
                                                             {WEFT_INT16_T, 2},
@@ -112,6 +115,9 @@ TEST(External32, SizesAreTheTablesOfTheStandard) {
 
 TEST(External32, NumbersAreBigEndian) {
     expect_both_ways<char>(WEFT_CHAR, 'w', {'w'});
+    expect_both_ways<wchar_t>(WEFT_WCHAR, wchar_t(0xf8ff), {0xf8, 0xff});
+    expect_both_ways<ptrdiff_t>(WEFT_AINT, -2, {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe});
+    expect_both_ways<size_t>(WEFT_COUNT, size_t(5) << 32, {0, 0, 0, 5, 0, 0, 0, 0});
     expect_both_ways<int16_t>(WEFT_INT16_T, -2, {0xff, 0xfe});
     expect_both_ways<int>(WEFT_INT, 0x01020304, {1, 2, 3, 4});
     expect_both_ways<unsigned long long>(WEFT_UNSIGNED_LONG_LONG, 0x0102030405060708, {1, 2, 3, 4, 5, 6, 7, 8});
@@ -140,17 +146,17 @@ TEST(External32, LongsThatDoNotFitAreRefused) {
     const long too_much[] = {5, long(INT32_MAX) + 1, long(INT32_MIN) - 1, LONG_MIN};
     const unsigned long more = 1ul << 32;
     const pair_of<long> pair = {LONG_MAX, 3};
+    const wchar_t beyond = wchar_t(0x1f642);
     char buffer[64];
     size_t position = 1;
-    const std::pair<const weft_datatype *, const void *> all[] = {{WEFT_LONG, &too_much[1]},
-                                                                  {WEFT_LONG, &too_much[2]},
-                                                                  {WEFT_LONG, &too_much[3]},
-                                                                  {WEFT_UNSIGNED_LONG, &more},
-                                                                  {WEFT_LONG_INT, &pair}};
+    const std::pair<const weft_datatype *, const void *> all[] = {
+        {WEFT_LONG, &too_much[1]},   {WEFT_LONG, &too_much[2]}, {WEFT_LONG, &too_much[3]},
+        {WEFT_UNSIGNED_LONG, &more}, {WEFT_LONG_INT, &pair},    {WEFT_WCHAR, &beyond}};
     for (auto [type, at] : all) {
         EXPECT_EQ(weft_pack_external("external32", at, 1, type, buffer, sizeof(buffer), &position), WEFT_ERR_ARG);
-        EXPECT_STREQ(weft_last_error(),
-                     "weft_pack_external: a long in the buffer does not fit the 4 bytes that external32 has for it");
+        EXPECT_STREQ(weft_last_error(), "weft_pack_external: a number in the buffer does not fit what external32 has "
+                                        "for its type (4 bytes for long, "
+                                        "2 for wchar_t)");
         EXPECT_EQ(position, 1u);
     }
 }

@@ -153,6 +153,8 @@ template <class T> checks of(const weft_datatype *type) {
 const checks datatypes[] = {
     of<oracle::byte>(WEFT_BYTE),
     of<oracle::character>(WEFT_CHAR),
+    of<ptrdiff_t>(WEFT_AINT),
+    of<size_t>(WEFT_COUNT),
     of<bool>(WEFT_C_BOOL),
     of<int8_t>(WEFT_INT8_T),
     of<int16_t>(WEFT_INT16_T),
