@@ -94,6 +94,13 @@ WEFT_API int weft_sendrecv(const void *send, size_t send_count, const weft_datat
 WEFT_API int weft_sendrecv_replace(void *buffer, size_t count, const weft_datatype *type, int dest, int send_tag,
                                    int source, int recv_tag, weft_comm *comm, weft_status *status);
 
+/** The same two with a request, whose status is that of what came (MPI 4.0 section 3.7.3). They cannot be cancelled. */
+WEFT_API int weft_isendrecv(const void *send, size_t send_count, const weft_datatype *send_type, int dest, int send_tag,
+                            void *recv, size_t recv_count, const weft_datatype *recv_type, int source, int recv_tag,
+                            weft_comm *comm, weft_request **request);
+WEFT_API int weft_isendrecv_replace(void *buffer, size_t count, const weft_datatype *type, int dest, int send_tag,
+                                    int source, int recv_tag, weft_comm *comm, weft_request **request);
+
 /** Waits until a message is there that a receive would match, and tells of it; the message stays. */
 WEFT_API int weft_probe(int source, int tag, weft_comm *comm, weft_status *status);
 /** As weft_probe without waiting: `*found` is 1 when there is one, else 0. */

@@ -41,6 +41,8 @@ static inline bool is_complete(weft_request *request) {
         return operation_of(request)->complete;
     if (request->kind == HIER_PART)
         return ((const hier_part *)request)->state == HIER_COMPLETE;
+    if (request->kind == HIER_SENDRECV)
+        return hier_sendrecv_settled(hier_message_of(request));
     return hier_message_settled(hier_message_of(request));
 }
 
@@ -144,6 +146,13 @@ static int take_collective(weft_request *request, weft_status *status) {
     return error;
 }
 
+static int take_sendrecv(weft_request *request, weft_status *status) {
+    int error = hier_sendrecv_result(hier_message_of(request), status);
+    request->active = false;
+    hier_sendrecv_give(hier_message_of(request));
+    return error;
+}
+
 /* Takes request i, which is complete or was not active, from its list; its status goes to place `at`. */
 static inline void take(completing *list, size_t i, size_t at) {
     weft_request *request = list->requests[i];
@@ -160,6 +169,7 @@ static inline void take(completing *list, size_t i, size_t at) {
     }
     int error = request->kind == HIER_COLLECTIVE ? take_collective(request, status)
                 : request->kind == HIER_PART     ? take_part(request, status)
+                : request->kind == HIER_SENDRECV ? take_sendrecv(request, status)
                                                  : take_message(request, status);
     if (error && !list->error)
         list->error = error;
@@ -240,10 +250,12 @@ static bool take_some(void *argument) {
 static bool tell(void *argument) {
     completing *list = argument;
     weft_request *request = list->requests[0];
-    bool message = request->kind == HIER_SEND || request->kind == HIER_RECEIVE;
+    bool exchange = request->kind == HIER_SENDRECV;
+    bool message = request->kind == HIER_SEND || request->kind == HIER_RECEIVE || exchange;
     if (request->kind != HIER_SENT && !is_complete(request))
         return false;
-    list->error = message                            ? hier_message_result(hier_message_of(request), list->statuses)
+    list->error = exchange                           ? hier_sendrecv_result(hier_message_of(request), list->statuses)
+                  : message                          ? hier_message_result(hier_message_of(request), list->statuses)
                   : request->kind == HIER_COLLECTIVE ? hier_request_result(request)
                   : request->kind == HIER_PART       ? hier_part_result(request)
                                                      : WEFT_SUCCESS;

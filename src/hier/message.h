@@ -12,9 +12,9 @@
 
 /**
  * HIER_COLLECTIVE: of a process communicator; HIER_PART: of a thread communicator. HIER_SENT: stands for any send that was done when
- * it was started; one for all of a communicator.
+ * it was started; one for all of a communicator. HIER_SENDRECV: a send and a receive with one request (sendrecv.c).
  */
-enum hier_request_kind { HIER_COLLECTIVE, HIER_PART, HIER_SEND, HIER_RECEIVE, HIER_SENT };
+enum hier_request_kind { HIER_COLLECTIVE, HIER_PART, HIER_SEND, HIER_RECEIVE, HIER_SENT, HIER_SENDRECV };
 
 /** What all requests begin with. Read by who owns the handle; written by him, of a collective under the funnel. */
 struct weft_request {
@@ -56,6 +56,12 @@ typedef struct hier_envelope {
     enum hier_mode mode; /* of a send */
 } hier_envelope;
 
+/** A send and a receive that are completed together. */
+typedef struct hier_sendrecv {
+    struct hier_message *sent, *received;
+    void *copy; /* of what is sent, where it is received into the same memory; else NULL */
+} hier_sendrecv;
+
 /**
  * A message under way: of a blocking call on the stack, else in a request. Stays where it is until it is done. What most messages
  * touch stands in front.
@@ -71,6 +77,7 @@ typedef struct hier_message {
             hier_letter letter;
         };
         intra_receive receive;
+        hier_sendrecv both; /* of HIER_SENDRECV, with nothing else */
     };
     hier_envelope envelope; /* of a send, and of all that is persistent */
     /* Of a buffered one: */
@@ -81,6 +88,23 @@ typedef struct hier_message {
 /** Of a request that is a message's. */
 static inline hier_message *hier_message_of(weft_request *request) {
     return (hier_message *)request;
+}
+
+/**
+ * Written to where it stays: to copy it would be to read again at once what has just been written in smaller pieces, which waits for all
+ * stores before it, and those of the message before to the receiver's cache among them.
+ */
+static inline void hier_envelope_fill(hier_envelope *envelope, const char *call, const void *buffer, size_t count,
+                                      const weft_datatype *type, int peer, int tag, weft_comm *comm,
+                                      enum hier_mode mode) {
+    envelope->comm = comm;
+    envelope->call = call;
+    envelope->buffer = (void *)(uintptr_t)buffer;
+    envelope->count = count;
+    envelope->type = type;
+    envelope->peer = peer;
+    envelope->tag = tag;
+    envelope->mode = mode;
 }
 
 /**
@@ -175,6 +199,13 @@ int hier_message_result(const hier_message *message, weft_status *status);
 /** Waits until it is over. */
 void hier_message_wait(hier_message *message);
 
+/** What a blocking call waits for, and its error. Those of process communicators others may just now move on, under the funnel. */
+static inline int hier_message_finish(hier_message *message, weft_status *status) {
+    if (!message->over && !(message->base.comm->team && hier_message_done(message)))
+        hier_message_wait(message);
+    return hier_message_result(message, status);
+}
+
 /** hier_message_take, from the pool. */
 hier_message *hier_message_make(weft_comm *comm);
 
@@ -215,6 +246,15 @@ static inline void hier_message_give(hier_message *message) {
     hier_request_keep(&message->base, &comm->free_messages);
     comm->requests--;
 }
+
+/** Is an exchange over, or given up? */
+bool hier_sendrecv_settled(const hier_message *message);
+
+/** The error of one that is over; as hier_message_result. */
+int hier_sendrecv_result(const hier_message *message, weft_status *status);
+
+/** Gives one that is over back. Under the funnel, if it is of a process communicator. */
+void hier_sendrecv_give(hier_message *message);
 
 /** The request of sends that are done; NULL and the sentence without memory. */
 weft_request *hier_message_sent(weft_comm *comm);

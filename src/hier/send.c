@@ -5,31 +5,7 @@
 #include <hier/buffered.h>
 #include <hier/lending.h>
 #include <hier/observe.h>
-#include <stdlib.h>
 #include <weft/message.h>
-
-/*
- * Written to where it stays: to copy it would be to read again at once what has just been written in smaller pieces, which waits for all
- * stores before it, and those of the message before to the receiver's cache among them.
- */
-static inline void fill(hier_envelope *envelope, const char *call, const void *buffer, size_t count,
-                        const weft_datatype *type, int peer, int tag, weft_comm *comm, enum hier_mode mode) {
-    envelope->comm = comm;
-    envelope->call = call;
-    envelope->buffer = (void *)(uintptr_t)buffer;
-    envelope->count = count;
-    envelope->type = type;
-    envelope->peer = peer;
-    envelope->tag = tag;
-    envelope->mode = mode;
-}
-
-/* What a blocking call waits for, and its error. Those of process communicators others may just now move on, under the funnel. */
-static int finish(hier_message *message, weft_status *status) {
-    if (!message->over && !(message->base.comm->team && hier_message_done(message)))
-        hier_message_wait(message);
-    return hier_message_result(message, status);
-}
 
 static int start_send(hier_message *message) {
     return message->envelope.mode == HIER_BUFFERED ? hier_buffered_send(message) : hier_message_send(message);
@@ -108,7 +84,7 @@ static int block_send(hier_message *message) {
     hier_observe_talk(envelope->comm);
     code = start_send(message);
     if (!code)
-        code = finish(message, WEFT_STATUS_IGNORE);
+        code = hier_message_finish(message, WEFT_STATUS_IGNORE);
     code = hier_observe_talked(envelope->comm, envelope->call, envelope->bytes, envelope->peer, envelope->tag, code);
     return hier_leave(envelope->comm, code);
 }
@@ -154,14 +130,14 @@ static int begin(hier_message *message, bool receives, bool persistent, weft_req
     hier_message *message = code ? NULL : hier_message_take(comm, call);                                               \
     if (!message)                                                                                                      \
         return code ? code : WEFT_ERR_NOMEM;                                                                           \
-    fill(&message->envelope, call, buffer, count, type, peer, tag, comm, mode);                                        \
+    hier_envelope_fill(&message->envelope, call, buffer, count, type, peer, tag, comm, mode);                          \
     return hier_leave(comm, begin(message, receives, persistent, request))
 
 /* The three forms of a mode of sending. */
 #define SEND(blocking, nonblocking, persistent, mode)                                                                  \
     APART int long_##blocking(MESSAGE) {                                                                               \
         hier_message message;                                                                                          \
-        fill(&message.envelope, "weft_" #blocking, buffer, count, type, dest, tag, comm, mode);                        \
+        hier_envelope_fill(&message.envelope, "weft_" #blocking, buffer, count, type, dest, tag, comm, mode);          \
         return block_send(&message);                                                                                   \
     }                                                                                                                  \
     int weft_##blocking(MESSAGE) {                                                                                     \
@@ -194,13 +170,13 @@ SEND(rsend, irsend, rsend_init, HIER_STANDARD)
 APART int long_recv(RECEIVE, weft_status *status) {
     hier_message message;
     hier_envelope envelope;
-    fill(&envelope, "weft_recv", buffer, count, type, source, tag, comm, HIER_STANDARD);
+    hier_envelope_fill(&envelope, "weft_recv", buffer, count, type, source, tag, comm, HIER_STANDARD);
     int code = check(&envelope, true);
     if (code)
         return code;
     hier_observe_talk(comm);
     hier_message_receive(&message, &envelope);
-    code = finish(&message, status);
+    code = hier_message_finish(&message, status);
     const intra_receive *received = &message.receive;
     code = hier_observe_talked(comm, envelope.call, received->got_bytes, received->source, received->tag, code);
     return hier_leave(comm, code);
@@ -262,68 +238,4 @@ int weft_irecv(RECEIVE, weft_request **request) {
 
 int weft_recv_init(RECEIVE, weft_request **request) {
     BEGIN(__func__, source, HIER_STANDARD, true, true);
-}
-
-/* Both are checked before either is started. */
-static int check_both(hier_message *sent, hier_envelope *recv) {
-    int code = check(&sent->envelope, false);
-    return code ? code : hier_message_check(recv, true);
-}
-
-static int send_and_receive(hier_message *sent, const hier_envelope *recv, weft_status *status) {
-    hier_message received;
-    hier_message_receive(&received, recv);
-    int code = hier_message_send(sent);
-    if (code) {
-        hier_mailbox_enter(recv->comm);
-        if (!received.over)
-            intra_mail_cancel(recv->comm->mailbox, &received.receive);
-        hier_mailbox_leave(recv->comm);
-        (void)finish(&received, NULL);
-        return code;
-    }
-    int received_code = finish(&received, status);
-    code = finish(sent, NULL);
-    return received_code ? received_code : code;
-}
-
-static int exchange(hier_message *sent, const hier_envelope *recv, weft_status *status) {
-    const hier_envelope *send = &sent->envelope;
-    hier_observe_talk(send->comm);
-    int code = send_and_receive(sent, recv, status);
-    code = hier_observe_talked(send->comm, send->call, send->bytes, send->peer, send->tag, code);
-    return hier_leave(send->comm, code);
-}
-
-int weft_sendrecv(const void *send, size_t send_count, const weft_datatype *send_type, int dest, int send_tag,
-                  void *recv, size_t recv_count, const weft_datatype *recv_type, int source, int recv_tag,
-                  weft_comm *comm, weft_status *status) {
-    hier_message out;
-    hier_envelope in;
-    fill(&out.envelope, __func__, send, send_count, send_type, dest, send_tag, comm, HIER_STANDARD);
-    fill(&in, __func__, recv, recv_count, recv_type, source, recv_tag, comm, HIER_STANDARD);
-    int code = check_both(&out, &in);
-    return code ? code : exchange(&out, &in, status);
-}
-
-int weft_sendrecv_replace(void *buffer, size_t count, const weft_datatype *type, int dest, int send_tag, int source,
-                          int recv_tag, weft_comm *comm, weft_status *status) {
-    hier_message out;
-    hier_envelope in;
-    fill(&out.envelope, __func__, buffer, count, type, dest, send_tag, comm, HIER_STANDARD);
-    fill(&in, __func__, buffer, count, type, source, recv_tag, comm, HIER_STANDARD);
-    int code = check_both(&out, &in);
-    if (code)
-        return code;
-    size_t bytes = out.envelope.bytes;
-    void *packed = bytes ? malloc(bytes) : NULL;
-    if (bytes && !packed)
-        return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for %zu bytes", comm->rank, __func__, bytes);
-    core_pack(packed, buffer, type, count, 0, bytes);
-    out.envelope.buffer = packed;
-    out.envelope.count = bytes;
-    out.envelope.type = WEFT_BYTE;
-    code = exchange(&out, &in, status);
-    free(packed);
-    return code;
 }

@@ -88,6 +88,8 @@ hier_doing hier_doing_request(const weft_request *request, const char *call) {
         fill_operation(&doing, (const hier_operation *)request);
     else if (request->kind == HIER_PART)
         fill_part(&doing, (const hier_part *)request);
+    else if (request->kind == HIER_SENDRECV)
+        fill_message(&doing, ((const hier_message *)request)->both.received);
     else if (request->kind != HIER_SENT)
         fill_message(&doing, (const hier_message *)request);
     doing.caller = blocks ? ((const hier_operation *)request)->caller : NULL;

@@ -280,15 +280,31 @@ void Runner::exchange(const Operation &operation) {
     std::unique_ptr<Memory> memory = sending(program_, operation, key(operation.message));
     weft_status status{7, 7, 7, 7, 7};
     int index = post(operation.pattern);
+    const bool begins = operation.message % 2; // with a request
     if (operation.replace) {
         Typed typed(*memory);
-        int code = weft_sendrecv_replace(typed.buffer, typed.count, typed.type, sends.to, sends.tag,
-                                         operation.pattern.source, operation.pattern.tag, comm_, &status);
+        weft_request *request = WEFT_REQUEST_NULL;
+        int code = begins ? weft_isendrecv_replace(typed.buffer, typed.count, typed.type, sends.to, sends.tag,
+                                                   operation.pattern.source, operation.pattern.tag, comm_, &request)
+                          : weft_sendrecv_replace(typed.buffer, typed.count, typed.type, sends.to, sends.tag,
+                                                  operation.pattern.source, operation.pattern.tag, comm_, &status);
+        if (begins && !code)
+            code = weft_wait(&request, &status);
         received(index, *memory, code, status, true);
         return;
     }
     Memory room(operation.room_scattered ? operation.room / 8 * 8 : operation.room, operation.room_scattered);
     Typed from(*memory), to(room);
+    if (begins) {
+        weft_request *request = WEFT_REQUEST_NULL;
+        int code = weft_isendrecv(from.buffer, from.count, from.type, sends.to, sends.tag, to.buffer, to.count, to.type,
+                                  operation.pattern.source, operation.pattern.tag, comm_, &request);
+        if (!code)
+            code = weft_wait(&request, &status);
+        memory->overwrite();
+        received(index, room, code, status);
+        return;
+    }
     int code = weft_sendrecv(from.buffer, from.count, from.type, sends.to, sends.tag, to.buffer, to.count, to.type,
                              operation.pattern.source, operation.pattern.tag, comm_, &status);
     memory->overwrite();

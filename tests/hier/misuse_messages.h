@@ -62,6 +62,17 @@ inline const std::vector<message_call> &sends() {
          [](const arguments &a, weft_request **) {
              return weft_sendrecv_replace(a.buffer, a.count, a.type, a.peer, a.tag, 0, 0, a.comm, nullptr);
          }},
+        {"weft_isendrecv",
+         [](const arguments &a, weft_request **request) {
+             static int got;
+             return weft_isendrecv(a.buffer, a.count, a.type, a.peer, a.tag, &got, 1, WEFT_INT, 0, 0, a.comm, request);
+         },
+         true},
+        {"weft_isendrecv_replace",
+         [](const arguments &a, weft_request **request) {
+             return weft_isendrecv_replace(a.buffer, a.count, a.type, a.peer, a.tag, 0, 0, a.comm, request);
+         },
+         true},
     };
     return all;
 }
@@ -79,6 +90,12 @@ inline const std::vector<message_call> &receives() {
              int sent = 0;
              return weft_sendrecv(&sent, 1, WEFT_INT, 0, 0, a.buffer, a.count, a.type, a.peer, a.tag, a.comm, nullptr);
          }},
+        {"weft_isendrecv",
+         [](const arguments &a, weft_request **request) {
+             static const int sent = 0;
+             return weft_isendrecv(&sent, 1, WEFT_INT, 0, 0, a.buffer, a.count, a.type, a.peer, a.tag, a.comm, request);
+         },
+         true},
     };
     return all;
 }

@@ -278,6 +278,9 @@ void messages_of(weft_comm *comm, const weft_datatype *type) {
         EXPECT_EQ(weft_request_free(&persistent), WEFT_SUCCESS);
     }
     DONE(weft_sendrecv_replace(in.data(), 1, type, 0, 3, 0, 3, comm, WEFT_STATUS_IGNORE));
+    weft_request *both = WEFT_REQUEST_NULL;
+    if (DONE(weft_isendrecv_replace(in.data(), 1, type, 0, 3, 0, 3, comm, &both)))
+        DONE(weft_wait(&both, WEFT_STATUS_IGNORE));
     if (DONE(weft_irecv(in.data(), 1, WEFT_INT, 0, 4, comm, &persistent))) {
         DONE(weft_cancel(&persistent));
         DONE(weft_wait(&persistent, WEFT_STATUS_IGNORE));
