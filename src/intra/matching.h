@@ -123,7 +123,9 @@ static inline void intra_matching_post_next(intra_matching *matching, intra_post
 
 /** Puts a receive behind all that are posted. That no unexpected message matches it is the caller's to know. */
 static inline void intra_matching_post(intra_matching *matching, intra_posted *posted) {
-    if (!intra_matching_continues(matching, posted->source, posted->tag))
+    /* One by one: compilers read both at once where they are compared at once, and wait for the two stores they come from. */
+    int32_t source = posted->source, tag = posted->tag;
+    if (!intra_matching_continues(matching, source, tag))
         intra_matching_post_run(matching);
     intra_matching_post_next(matching, posted);
 }
