@@ -90,6 +90,7 @@ typedef struct hier_agent {
     intra_bell bell;
     struct weft_comm *comms;
     unsigned looks;       /* at its own channel */
+    unsigned short_ways;  /* receives by the short way */
     bool talks;           /* it has used messages: all of its handles look after them */
     size_t parts;         /* in collectives, that it has under way beside its calls (part.h) */
     uint64_t completions; /* of parts, so far */

@@ -128,7 +128,9 @@ static int take(search *of, bool once, weft_message **message, weft_status *stat
     }
     taken->comm = of->envelope.comm;
     taken->parcel = of->parcel;
+    hier_mailbox_enter(taken->comm);
     taken->comm->requests++;
+    hier_mailbox_leave(taken->comm);
     *message = taken;
     if (status)
         *status = of->status;
@@ -176,15 +178,15 @@ static void serve(hier_message *message, const hier_envelope *envelope, weft_mes
     intra_parcel *parcel = (*taken)->parcel;
     hier_message_fill(message, envelope->comm, envelope->call, envelope->buffer, envelope->count, envelope->bytes,
                       envelope->type, envelope->peer, envelope->tag);
+    hier_mailbox_enter(envelope->comm);
     if (!parcel) {
         hier_message_receive_nothing(message);
     } else {
         receive->done = receive->cancelled = receive->posted = false;
-        hier_mailbox_enter(envelope->comm);
         intra_mail_serve(envelope->comm->mailbox, receive, parcel);
-        hier_mailbox_leave(envelope->comm);
     }
     envelope->comm->requests--;
+    hier_mailbox_leave(envelope->comm);
     core_pool_give(&taken_messages, *taken, MESSAGE_MAGIC);
     *taken = WEFT_MESSAGE_NULL;
 }

@@ -198,14 +198,26 @@ APART int recv_from_other(RECEIVE, weft_status *status) {
                                                        : long_recv(buffer, count, type, source, tag, comm, status);
 }
 
+/* Who is always served at once looks after all else that he has under way, and the network, now and then. */
+#define SHORT_WAYS 64
+
+APART int recv_and_serve(RECEIVE, weft_status *status) {
+    hier_agent_progress(comm->agent);
+    if (comm->world->transport)
+        hier_look_beside(comm->world);
+    return long_recv(buffer, count, type, source, tag, comm, status);
+}
+
 int weft_recv(RECEIVE, weft_status *status) {
     size_t bytes;
-    if (!hier_message_is_plain(comm, buffer, count, type, source, tag, true, &bytes))
+    if (!hier_message_is_plain(comm, buffer, count, type, source, tag, true, &bytes) || comm->agent->parts)
         return long_recv(buffer, count, type, source, tag, comm, status);
     const intra_mailbox *mailbox = comm->mailbox;
     if (!mailbox->last || mailbox->last->source != source)
         return recv_from_other(buffer, count, type, source, tag, comm, status);
-    uint64_t word = intra_mail_next(mailbox, tag, bytes, comm->agent->parts ? 1 : comm->team->intra->waiting.hot);
+    if (++comm->agent->short_ways % SHORT_WAYS == 0)
+        return recv_and_serve(buffer, count, type, source, tag, comm, status);
+    uint64_t word = intra_mail_next(mailbox, tag, bytes, comm->team->intra->waiting.hot);
     if (!word)
         return long_recv(buffer, count, type, source, tag, comm, status);
     bytes = intra_lane_bytes_of(word);

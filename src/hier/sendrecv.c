@@ -97,7 +97,9 @@ static int take_all(weft_comm *comm, const char *call, hier_message *messages[3]
             return WEFT_ERR_NOMEM;
         }
     }
+    hier_mailbox_enter(comm);
     comm->requests -= 2;
+    hier_mailbox_leave(comm);
     return WEFT_SUCCESS;
 }
 
@@ -168,7 +170,12 @@ bool hier_sendrecv_settled(const hier_message *message) {
 
 int hier_sendrecv_result(const hier_message *message, weft_status *status) {
     int code = hier_message_result(message->both.received, status);
-    return code ? code : hier_message_result(message->both.sent, WEFT_STATUS_IGNORE);
+    if (code)
+        return code;
+    code = hier_message_result(message->both.sent, WEFT_STATUS_IGNORE);
+    if (code && status)
+        status->error = code;
+    return code;
 }
 
 void hier_sendrecv_give(hier_message *message) {

@@ -65,6 +65,11 @@ static void fill_message(hier_doing *doing, const hier_message *message) {
     doing->bytes = sends ? message->envelope.bytes : message->receive.bytes;
 }
 
+/* Of the two: that which was over when it was started is not. */
+static const hier_message *waited_for(const hier_sendrecv *both) {
+    return both->received->over ? both->sent : both->received;
+}
+
 /* Everything read here is the request's own from its start to its end. */
 static void fill_operation(hier_doing *doing, const hier_operation *operation) {
     const inter_view *view = &operation->plan.view;
@@ -89,7 +94,7 @@ hier_doing hier_doing_request(const weft_request *request, const char *call) {
     else if (request->kind == HIER_PART)
         fill_part(&doing, (const hier_part *)request);
     else if (request->kind == HIER_SENDRECV)
-        fill_message(&doing, ((const hier_message *)request)->both.received);
+        fill_message(&doing, waited_for(&((const hier_message *)request)->both));
     else if (request->kind != HIER_SENT)
         fill_message(&doing, (const hier_message *)request);
     doing.caller = blocks ? ((const hier_operation *)request)->caller : NULL;

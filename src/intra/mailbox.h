@@ -203,7 +203,8 @@ bool intra_mail_find_lane(intra_mailbox *mailbox, int32_t source);
  */
 static inline uint64_t intra_mail_next(const intra_mailbox *mailbox, int32_t tag, size_t room, unsigned looks) {
     intra_lane *lane = mailbox->last;
-    if (mailbox->matching.posted_count || mailbox->matching.unexpected_count)
+    if (mailbox->matching.posted_count || mailbox->matching.unexpected_count || mailbox->copying || mailbox->helping ||
+        mailbox->held || !core_inbox_is_empty(&mailbox->list))
         return 0;
     const uint64_t taken = atomic_load_explicit(&lane->taken, memory_order_relaxed);
     uint64_t word;

@@ -107,6 +107,42 @@ void receive_behind_barrier(weft_comm *comm, int receiver) {
         }
 }
 
+void receive_beside_short_ones(weft_comm *comm, int from, weft_comm *on) {
+    const size_t bytes = size_t(1) << 20;
+    const int rank = weft_rank(comm), word_tag = 1, through_tag = 2, data_tag = 3;
+    std::vector<unsigned char> data = contents(bytes, from, 77), in(bytes);
+    weft_request *request = nullptr;
+    int64_t word = 0; // 1: the last one
+    if (rank == 0)
+        job::ok(weft_irecv(in.data(), bytes, WEFT_BYTE, from, data_tag, on, &request), comm, "weft_irecv");
+    job::ok(weft_barrier(comm), comm, "weft_barrier");
+    if (rank == from && from != 1) {
+        job::ok(weft_send(data.data(), bytes, WEFT_BYTE, 0, data_tag, on), comm, "weft_send");
+        job::ok(weft_send(&word, 1, WEFT_INT64_T, 1, through_tag, comm), comm, "weft_send");
+    }
+    if (rank == 1 && from == 1)
+        job::ok(weft_isend(data.data(), bytes, WEFT_BYTE, 0, data_tag, on, &request), comm, "weft_isend");
+    while (rank == 1 && word == 0) {
+        int through = 0;
+        job::ok(from == 1 ? weft_test(&request, &through, nullptr)
+                          : weft_iprobe(from, through_tag, comm, &through, nullptr),
+                comm, "is it through?");
+        word = through;
+        job::ok(weft_send(&word, 1, WEFT_INT64_T, 0, word_tag, comm), comm, "weft_send");
+        job::ok(weft_recv(&word, 1, WEFT_INT64_T, 0, word_tag, comm, nullptr), comm, "weft_recv");
+    }
+    while (rank == 0 && word == 0) {
+        job::ok(weft_recv(&word, 1, WEFT_INT64_T, 1, word_tag, comm, nullptr), comm, "weft_recv");
+        job::ok(weft_send(&word, 1, WEFT_INT64_T, 1, word_tag, comm), comm, "weft_send");
+    }
+    if (rank == 1 && from != 1)
+        job::ok(weft_recv(&word, 1, WEFT_INT64_T, from, through_tag, comm, nullptr), comm, "weft_recv");
+    job::ok(weft_wait(&request, nullptr), comm, "weft_wait");
+    if (rank == 0)
+        job::check(in == data, comm, "what came beside short messages");
+    job::ok(weft_barrier(comm), comm, "weft_barrier");
+}
+
 void team_behind_barrier(weft_comm *comm, weft_comm *processes) {
     static constexpr size_t count = 40000; // by slices, and offered
     bool waits = weft_node(comm) == 1, leads = weft_thread(comm) == 0;

@@ -43,6 +43,10 @@ void team_behind_barrier(weft_comm *comm, weft_comm *processes);
 enum class Within { barrier, receive, probe, test };
 void processes_behind_barrier(weft_comm *comm, weft_comm *processes, Gate &gate, Within how);
 
+// Ranks 0 and 1, threads of a process, send each other short messages, to which both have their eyes, until a long one of rank `from`
+// to rank 0 is through, on the communicator or on another of the same ranks.
+void receive_beside_short_ones(weft_comm *comm, int from, weft_comm *on);
+
 } // namespace progression
 
 #endif

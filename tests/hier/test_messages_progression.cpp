@@ -75,6 +75,46 @@ TEST_P(Progression, ProcessesBehindWaitsWithinAProcess) {
     }
 }
 
+// Who never waits long, since the short message that he waits for is there at once, has other things under way all the same.
+TEST(ProgressionBesideShortOnes, OfLongReceives) {
+    for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED, WEFT_THREAD_MULTIPLE})
+        for (const std::vector<int> &threads : {std::vector<int>{2}, {2, 1}}) {
+            threads::Watchdog watchdog(100);
+            JobShape shape{threads, level};
+            shape.policy = WEFT_WAIT_SPIN; // else nobody looks twice for a short one
+            SimWorlds(shape).run([&](weft_comm *comm) {
+                weft_comm *other = nullptr;
+                ASSERT_EQ(weft_comm_dup(comm, &other), WEFT_SUCCESS) << weft_last_error();
+                for (weft_comm *on : {comm, other})
+                    for (int from = 1; from < weft_size(comm); from++)
+                        progression::receive_beside_short_ones(comm, from, on);
+                EXPECT_EQ(weft_comm_free(&other), WEFT_SUCCESS) << weft_last_error();
+            });
+        }
+}
+
+// The same without a race: what a rank sends itself is always there at once.
+TEST(ProgressionBesideShortOnes, OfAnotherCommunicator) {
+    JobShape shape{{1}, WEFT_THREAD_SERIALIZED};
+    SimWorlds(shape).run([&](weft_comm *comm) {
+        const std::vector<int> data(20000, 7);
+        std::vector<int> in(data.size());
+        weft_comm *other = nullptr;
+        weft_request *requests[2];
+        ASSERT_EQ(weft_comm_dup(comm, &other), WEFT_SUCCESS) << weft_last_error();
+        EXPECT_EQ(weft_irecv(in.data(), in.size(), WEFT_INT, 0, 1, other, &requests[0]), WEFT_SUCCESS);
+        EXPECT_EQ(weft_isend(data.data(), data.size(), WEFT_INT, 0, 1, other, &requests[1]), WEFT_SUCCESS);
+        for (int64_t word = 0, back = -1; word < 1000; word++) {
+            EXPECT_EQ(weft_send(&word, 1, WEFT_INT64_T, 0, 1, comm), WEFT_SUCCESS);
+            EXPECT_EQ(weft_recv(&back, 1, WEFT_INT64_T, 0, 1, comm, nullptr), WEFT_SUCCESS);
+            EXPECT_EQ(back, word);
+        }
+        EXPECT_TRUE(in == data) << "nobody looked after it";
+        EXPECT_EQ(weft_waitall(2, requests, nullptr), WEFT_SUCCESS);
+        EXPECT_EQ(weft_comm_free(&other), WEFT_SUCCESS) << weft_last_error();
+    });
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Levels, Progression,
     ::testing::Combine(::testing::Values(WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED, WEFT_THREAD_MULTIPLE),

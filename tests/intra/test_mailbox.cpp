@@ -248,6 +248,30 @@ TEST(MailboxAlone, TheNextOfALane) {
     ASSERT_TRUE(next(5, 8));
     intra_mail_take_next(box, &room, 8);
     EXPECT_EQ(room, number);
+    // Who has a long one under way moves it on first: its sender may wait for that.
+    std::vector<unsigned char> data(1 << 20), in(data.size());
+    intra_receive receive;
+    EXPECT_FALSE(office.send(1, 2, 9, data.data(), data.size(), &send));
+    office.receive(2, 1, 9, in.data(), in.size(), &receive);
+    intra_mail_progress(box);
+    EXPECT_FALSE(receive.posted || receive.done) << "it is being copied";
+    sends(0, 5);
+    ASSERT_TRUE(intra_mail_find_lane(box, 0));
+    EXPECT_FALSE(next(5, 8));
+    office.finish(2, receive.done);
+    office.finish(1, send.done);
+    EXPECT_TRUE(next(5, 8));
+    // So it does with what stands in its list.
+    office.box(0).ways[2]->spilled++; // as if there had been no room
+    EXPECT_TRUE(office.send(0, 2, 5, &number, sizeof(number), &send));
+    EXPECT_FALSE(next(5, 8));
+    office.receive(2, 0, 5, &room, sizeof(room), &posted);
+    office.finish(2, posted.done);
+    office.box(0).ways[2]->spilled--;
+    while (intra_mail_progress(box))
+        continue;
+    office.receive(2, 0, 5, &room, sizeof(room), &posted);
+    office.finish(2, posted.done);
     // What is offered is not in the lane; what follows by the list is found by progress alone.
     EXPECT_FALSE(office.send(0, 2, 5, &number, sizeof(number), &send, true));
     EXPECT_FALSE(next(5, 8));
