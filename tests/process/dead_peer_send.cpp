@@ -19,6 +19,15 @@ TEST(DeadPeer, Synchronous) {
     int value = 3;
     EXPECT_DEAD(weft_ssend(&value, 1, WEFT_INT, victim, 7, comm));
     EXPECT_DEAD(weft_ssend(&value, 1, WEFT_INT, victim, 8, comm)); // it is dead already
+    // Of a send and a receive it is the send that fails: the status says so.
+    const std::vector<unsigned char> bytes(1 << 20);
+    weft_request *both = nullptr;
+    weft_status status{};
+    EXPECT_EQ(WEFT_SUCCESS, weft_isendrecv(bytes.data(), bytes.size(), WEFT_BYTE, victim, 9, &value, 1, WEFT_INT,
+                                           WEFT_PROC_NULL, 9, comm, &both));
+    EXPECT_DEAD(weft_wait(&both, &status));
+    EXPECT_DEAD(status.error);
+    EXPECT_EQ(status.source, WEFT_PROC_NULL);
     live_on(comm);
 }
 
