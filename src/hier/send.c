@@ -56,7 +56,7 @@ APART int send_longer(weft_comm *comm, intra_mailbox *to, intra_lane *lane, int 
 /* A standard send. False: nothing was done. */
 static inline bool send_at_once(MESSAGE, weft_request **request, int *code) {
     size_t bytes;
-    if (!hier_message_is_plain(comm, buffer, count, type, dest, tag, false, &bytes))
+    if (!hier_message_is_plain(comm, buffer, count, type, dest, tag, false, &bytes) || (request && !comm->sent))
         return false;
     const size_t *offsets = comm->layout->offsets + comm->node;
     size_t thread = (size_t)hier_layout_place(comm->layout, dest) - offsets[0];
@@ -151,8 +151,7 @@ static int begin(hier_message *message, bool receives, bool persistent, weft_req
     }                                                                                                                  \
     int weft_##nonblocking(MESSAGE, weft_request **request) {                                                          \
         int code;                                                                                                      \
-        if ((mode) == HIER_STANDARD && request && hier_comm_valid(comm) && comm->sent &&                               \
-            send_at_once(buffer, count, type, dest, tag, comm, request, &code))                                        \
+        if ((mode) == HIER_STANDARD && request && send_at_once(buffer, count, type, dest, tag, comm, request, &code))  \
             return code;                                                                                               \
         return long_##nonblocking(buffer, count, type, dest, tag, comm, request);                                      \
     }                                                                                                                  \

@@ -136,11 +136,10 @@ static bool is_dry(const inter_lines *lines, inter_neighbour *from) {
 /* How much to read at once. By halves ever less, so that both are done together. */
 static size_t reach_of(const inter_neighbour *from, int index) {
     enum inter_way by = from->pulls[index].by;
+    if (by != INTER_BY_HALVES)
+        return by == INTER_BY_PARTS ? from->reach : MOST_REACH;
     size_t half = inter_pull_rest(&from->from->pulls.pulls[index]) / 2;
-    return by == INTER_BY_PARTS   ? from->reach
-           : by == INTER_BY_READS ? MOST_REACH
-           : half < HALF_REACH    ? half
-                                  : HALF_REACH;
+    return half < HALF_REACH ? half : HALF_REACH;
 }
 
 /* Reads what the sender does not put. */
