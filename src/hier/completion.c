@@ -177,6 +177,19 @@ static inline void take(completing *list, size_t i, size_t at) {
         list->requests[i] = WEFT_REQUEST_NULL;
 }
 
+/* Takes a receive that is complete, without a status and with nothing to tell, like most; false: nothing was done. */
+static inline bool take_plainly(weft_request **place) {
+    weft_request *request = *place;
+    if (!request || request->kind != HIER_RECEIVE || !request->active || request->persistent)
+        return false;
+    hier_message *message = hier_message_of(request);
+    if (!message->receive.done || message->receive.error || message->kept || message->began_ns)
+        return false;
+    hier_message_give(message);
+    *place = WEFT_REQUEST_NULL;
+    return true;
+}
+
 /* What was completed so far of all that the wait looks after, and what is broken. */
 static uint64_t completions(const hier_wait *wait) {
     /* Acquire: pairs with fail in carrier.c. A failure ends receives without completing one. */
@@ -204,6 +217,8 @@ static bool take_in_order(void *argument) {
     completing *list = argument;
     size_t i = list->found, count = list->count;
     for (; i < count; i++) {
+        if (!list->statuses && take_plainly(&list->requests[i]))
+            continue;
         weft_request *request = list->requests[i];
         if (is_active(request) && !is_complete(request))
             break;
@@ -325,20 +340,33 @@ int weft_testall(size_t count, weft_request *requests[], int *done, weft_status 
     return done ? complete_all(&list, done) : hier_missing(__func__, "done");
 }
 
-/* Is it a thread's part, alone under way, and all else in order? Then waiting for it needs no list. */
+/* Is an active part of a thread, which all is in order with, alone under way? Then waiting for it needs no list. */
 static bool is_lone_part(const weft_request *request) {
-    if (!is_request(request) || request->kind != HIER_PART || !request->active || request->comm->owner != core_self())
+    const weft_comm *comm = request->comm;
+    if (request->kind != HIER_PART || comm->owner != core_self())
         return false;
-    hier_reclaim(request->comm->agent);
-    return request->comm->agent->parts <= 1;
+    if (comm->lends)
+        hier_reclaim(comm->agent);
+    return comm->agent->parts <= 1;
 }
 
-/* A collective of processes may be over before a list is worth its while. True: it is, and *code its error. */
+static int wait_for_part(weft_request **request, weft_status *status, const void *caller) {
+    weft_request *waited = *request;
+    const weft_comm *comm = waited->comm;
+    hier_part_wait(waited, caller);
+    if (comm->agent->tests)
+        hier_tests_no_more(comm->agent);
+    if (!waited->persistent)
+        *request = WEFT_REQUEST_NULL;
+    return hier_leave(comm, take_part(waited, status));
+}
+
+/* An active collective of processes may be over before a list is worth its while. True: it is, and *code its error. */
 static bool ends_soon(weft_request **request, weft_status *status, int *code) {
     weft_request *waited = *request;
-    if (!is_request(waited) || waited->kind != HIER_COLLECTIVE || !waited->active)
-        return false;
     hier_world *world = waited->comm->world;
+    if (waited->kind != HIER_COLLECTIVE)
+        return false;
     if (!hier_may_drive(world) || hier_has_more_to_do(world))
         return false;
     hier_funnel_enter(world);
@@ -355,17 +383,11 @@ int weft_wait(weft_request **request, weft_status *status) {
     int code;
     if (!request)
         return hier_missing(__func__, "request");
-    if (ends_soon(request, status, &code))
-        return code;
-    if (is_lone_part(*request)) {
-        weft_request *waited = *request;
-        const weft_comm *comm = waited->comm;
-        hier_part_wait(waited, __builtin_return_address(0));
-        if (comm->agent->tests)
-            hier_tests_no_more(comm->agent);
-        if (!waited->persistent)
-            *request = WEFT_REQUEST_NULL;
-        return hier_leave(comm, take_part(waited, status));
+    if (is_request(*request) && (*request)->active) {
+        if (is_lone_part(*request))
+            return wait_for_part(request, status, __builtin_return_address(0));
+        if (ends_soon(request, status, &code))
+            return code;
     }
     completing list = {CALL, .count = 1, .requests = request, .statuses = status};
     return complete_all(&list, NULL);

@@ -22,6 +22,8 @@
 
 #define INTRA_LANE_BYTES   ((size_t)32 << 10)
 #define INTRA_LANE_STEP    16
+/** The sender fetches lines for writing, so many bytes ahead: else each store waits until the line of the one before has come. */
+#define INTRA_LANE_AHEAD   384
 /** The longest message in a lane. */
 #define INTRA_LANE_LONGEST (INTRA_LANE_BYTES / 4)
 
@@ -90,6 +92,8 @@ bool intra_lane_has_room(intra_lane *lane, size_t bytes, bool patient);
 static inline void intra_lane_send(intra_lane *lane, enum intra_lane_kind kind, size_t bytes, int32_t tag) {
     uint64_t place = lane->sent;
     lane->sent = place + intra_lane_room(bytes);
+    for (uint64_t ahead = place; ahead < lane->sent; ahead += 64)
+        __builtin_prefetch(intra_lane_at(lane, ahead + INTRA_LANE_AHEAD), 1);
     atomic_store_explicit(intra_lane_at(lane, lane->sent), 0, memory_order_relaxed);
     atomic_store_explicit(intra_lane_at(lane, place), intra_lane_word(kind, bytes, tag), memory_order_release);
 }

@@ -246,18 +246,57 @@ static bool wants_more(const intra_mailbox *mailbox) {
     return mailbox->matching.posted_count || mailbox->takes_all;
 }
 
+/* Of a stream so many messages are taken together, at most: then their sender learns it. */
+#define TOGETHER 64
+
+/*
+ * Copies to the receives of the run, as long as what comes is like the first of them, of which `word` is. How many: they leave the run
+ * together. Since they are of one length the processor need not have read one to look for the next: it fetches several lines at once.
+ */
+static unsigned take_stream(intra_mailbox *mailbox, intra_lane *lane, uint64_t word, uint64_t taken, uint64_t end) {
+    const intra_posted *run = mailbox->matching.run;
+    const int32_t source = lane->source, tag = intra_lane_tag_of(word);
+    if (mailbox->matching.posted_in_table || !run || !intra_matches(run->source, run->tag, source, tag) ||
+        intra_lane_kind_of(word) != INTRA_LANE_COPY)
+        return 0;
+    const size_t bytes = intra_lane_bytes_of(word);
+    const intra_match_link *oldest = &run->link;
+    intra_match_link *link = &mailbox->matching.run->link;
+    unsigned count = 0;
+    do {
+        intra_receive *receive = receive_of(intra_posted_at(link));
+        if (bytes > receive->bytes || !receive->type->contiguous)
+            break;
+        intra_copy(receive->buffer, intra_lane_payload(lane, taken), bytes);
+        receive->posted = false;
+        receive->source = source;
+        receive->tag = tag;
+        receive->got_bytes = bytes;
+        receive->done = true;
+        taken += intra_lane_room(bytes);
+        link = link->next;
+        count++;
+    } while (link != oldest && count < TOGETHER && taken < end && intra_lane_look(lane, taken) == word);
+    if (count)
+        intra_matching_cut_run(&mailbox->matching, link, count);
+    mailbox->completions += count;
+    return count;
+}
+
 /* Takes messages until `end` bytes have been taken in all, or none is there, or, but for `all`, no receive is left. */
 static unsigned take_lane(intra_mailbox *mailbox, intra_lane *lane, uint64_t end, bool all) {
     uint64_t taken = atomic_load_explicit(&lane->taken, memory_order_relaxed), word;
     unsigned events = 0;
     while (taken < end && (all || wants_more(mailbox)) && (word = intra_lane_look(lane, taken))) {
-        if (intra_lane_kind_of(word) != INTRA_LANE_SKIP &&
+        unsigned count = take_stream(mailbox, lane, word, taken, end);
+        if (!count && intra_lane_kind_of(word) != INTRA_LANE_SKIP &&
             !take_message(mailbox, lane, word, intra_lane_payload(lane, taken)))
             break; /* it stays in its place until there is memory */
-        taken += intra_lane_room(intra_lane_bytes_of(word));
+        count += !count;
+        taken += count * intra_lane_room(intra_lane_bytes_of(word));
         /* Release: pairs with is_free() in lane.c. */
         atomic_store_explicit(&lane->taken, taken, memory_order_release);
-        events++;
+        events += count;
     }
     return events;
 }

@@ -141,6 +141,15 @@ static inline intra_posted *intra_matching_next_of_run(intra_matching *matching)
     return posted;
 }
 
+/** Takes the `count` oldest of the run out, at least one: those before `heir`, or all, where that is the oldest. */
+static inline void intra_matching_cut_run(intra_matching *matching, intra_match_link *heir, size_t count) {
+    intra_match_link *oldest = &matching->run->link, *youngest = oldest->previous;
+    matching->run = heir != oldest ? intra_posted_at(heir) : NULL;
+    youngest->next = heir;
+    heir->previous = youngest;
+    matching->posted_count -= count;
+}
+
 /** Takes out the oldest receive that a message of this source and tag (no wildcards) matches. NULL: there is none. */
 static inline intra_posted *intra_matching_arrive(intra_matching *matching, int32_t source, int32_t tag) {
     const intra_posted *run = matching->run;
