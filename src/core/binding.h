@@ -21,6 +21,12 @@ typedef struct core_crowd {
  */
 void core_settle(core_crowd crowd, int thread);
 
+/**
+ * Of a thread that waits and gives its core away: now and then, and ever more seldom where that does not last, puts it back onto the share
+ * that core_settle gave it, should the system have moved it since.
+ */
+void core_settle_again(void);
+
 /** The processing units that threads may be bound to (core_topology_cpus). Zeroed: nobody is bound. */
 typedef struct core_places {
     int *cpus;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <core/binding.h>
 #include <core/wait.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -48,6 +49,7 @@ bool core_backoff(const core_waiting *waiting, unsigned *looks) {
         if (waiting->may_sleep)
             *looks = look + 1;
         sched_yield();
+        core_settle_again();
         return false;
     }
     return true;

@@ -10,6 +10,7 @@
 extern "C" {
 #include <core/binding.h>
 #include <core/topology.h>
+#include <core/wait.h>
 #include <weft/error.h>
 }
 
@@ -185,6 +186,30 @@ TEST(Settle, PutsAThreadOntoItsShareAndLetsGo) {
             EXPECT_EQ(allowed_cpus(), cpus);
         }
         EXPECT_GE(right, 90) << "the system may have moved it since, now and then";
+    });
+}
+
+// The system leaves one that only yields where it is, unless the other core is busy.
+TEST(Settle, PutsBackWhoWasMovedWhenItWaits) {
+    std::vector<int> cpus = allowed_cpus();
+    if (cpus.size() < 2)
+        GTEST_SKIP() << "one core";
+    cpus.resize(2);
+    const core_waiting waiting = core_waiting_resolve(WEFT_WAIT_YIELD, true);
+    auto back = [&](int yields) {
+        unsigned looks = 0;
+        while (sched_getcpu() != cpus[0] && yields--)
+            core_backoff(&waiting, &looks);
+        return sched_getcpu() == cpus[0];
+    };
+    with_binding(cpus, [&] {
+        for (int i = 0; i < 3; i++) {
+            core_settle({0, 4}, 0);
+            bind_to({cpus[1]});
+            bind_to(cpus);
+            EXPECT_TRUE(back(1 << 20)) << "time " << i;
+            EXPECT_EQ(allowed_cpus(), cpus);
+        }
     });
 }
 
