@@ -170,6 +170,15 @@ bool hier_await_piece(hier_call *call, size_t index);
 /** Starts the network part when all that it needs is there, and moves the network on; nothing where the thread may not, now. */
 void hier_drive_once(hier_call *call);
 
+/**
+ * Of a thread that does not wait for the network part: where cores are short the last to come starts it, lest all wait until the leader
+ * has one.
+ */
+static inline void hier_drive_and_go(hier_call *call) {
+    if (call->start && !call->meeting.team->waiting.hot)
+        hier_drive_once(call);
+}
+
 static inline bool hier_single_node(const hier_call *call) {
     return call->comm->layout->nodes == 1;
 }

@@ -88,6 +88,8 @@ static bool by_inline(hier_call *call) {
     }
     if (root || call->comm->thread == 0)
         HIER_AWAIT(call, hier_await_network(call));
+    else
+        hier_drive_and_go(call);
     HIER_OVER;
 }
 
