@@ -42,29 +42,30 @@ typedef struct hier_arguments {
     const char *element; /* the name of the type, when it is predefined or made of one that is; else NULL */
 } hier_arguments;
 
-/** What every collective has, set to nothing; the fields that a collective does not have stay unset and are not read. */
-__attribute__((always_inline)) static inline hier_arguments hier_arguments_of(enum inter_collective collective,
-                                                                              const char *call) {
-    hier_arguments arguments;
-    arguments.collective = collective;
-    arguments.call = call;
-    arguments.caller = __builtin_return_address(0); /* of the public call that this stands in */
-    arguments.send = NULL;
-    arguments.recv = NULL;
-    arguments.op = NULL;
-    arguments.root = 0;
-    arguments.in_place = false;
-    arguments.bracketed = false;
-    arguments.strided = false;
-    arguments.staging = NULL;
-    arguments.laid_out = false;
-    arguments.bytes = 0;
-    arguments.own_bytes = 0;
-    arguments.content = 0;
-    arguments.counted = 0;
-    arguments.signature = (uint64_t)collective + 1; /* of a barrier; those of others are made when they are checked */
-    arguments.element = NULL;
-    return arguments;
+/**
+ * What every collective has, set to nothing; the fields that a collective does not have stay unset and are not read. Written to where
+ * they stay: to copy them would be to read at once what has just been written in smaller pieces, which waits for all stores before it.
+ */
+__attribute__((always_inline)) static inline void
+hier_arguments_begin(hier_arguments *arguments, enum inter_collective collective, const char *call) {
+    arguments->collective = collective;
+    arguments->call = call;
+    arguments->caller = __builtin_return_address(0); /* of the public call that this stands in */
+    arguments->send = NULL;
+    arguments->recv = NULL;
+    arguments->op = NULL;
+    arguments->root = 0;
+    arguments->in_place = false;
+    arguments->bracketed = false;
+    arguments->strided = false;
+    arguments->staging = NULL;
+    arguments->laid_out = false;
+    arguments->bytes = 0;
+    arguments->own_bytes = 0;
+    arguments->content = 0;
+    arguments->counted = 0;
+    arguments->signature = (uint64_t)collective + 1; /* of a barrier; those of others are made when they are checked */
+    arguments->element = NULL;
 }
 
 /** What the selector is asked with for a collective of which no more is known. */

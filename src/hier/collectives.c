@@ -72,7 +72,8 @@ static int begin(weft_comm *comm, hier_arguments *arguments, bool persistent, we
 
 /* Of weft's own: `counted` makes them unlike any of the user's, and unlike those of other calls. */
 static hier_arguments arguments_by(hier_caller by, enum inter_collective collective) {
-    hier_arguments arguments = hier_arguments_of(collective, by.call);
+    hier_arguments arguments;
+    hier_arguments_begin(&arguments, collective, by.call);
     arguments.caller = by.place;
     for (const char *at = by.call; *at; at++)
         arguments.counted = hier_chain(arguments.counted, (uint64_t)*at);
@@ -115,29 +116,32 @@ int hier_agree(weft_comm *comm, hier_caller by, uint64_t *words, size_t count, c
 /* The three forms of a collective: `...` sets the fields of `arguments` from the parameters. */
 #define COLLECTIVE(name, kind, parameters, ...)                                                                        \
     int weft_##name(LIST parameters weft_comm *comm) {                                                                 \
-        hier_arguments arguments = hier_arguments_of(kind, __func__);                                                  \
+        hier_arguments own, *arguments = &own;                                                                         \
+        hier_arguments_begin(arguments, kind, __func__);                                                               \
         __VA_ARGS__;                                                                                                   \
-        return hier_leave(comm, block(comm, &arguments));                                                              \
+        return hier_leave(comm, block(comm, arguments));                                                               \
     }                                                                                                                  \
     int weft_i##name(LIST parameters weft_comm *comm, weft_request **request) {                                        \
-        hier_arguments arguments = hier_arguments_of(kind, __func__);                                                  \
+        hier_arguments apart, *arguments = hier_part_arguments(comm, &apart);                                          \
+        hier_arguments_begin(arguments, kind, __func__);                                                               \
         __VA_ARGS__;                                                                                                   \
-        return hier_leave(comm, begin(comm, &arguments, false, request));                                              \
+        return hier_leave(comm, begin(comm, arguments, false, request));                                               \
     }                                                                                                                  \
     int weft_##name##_init(LIST parameters weft_comm *comm, weft_request **request) {                                  \
-        hier_arguments arguments = hier_arguments_of(kind, __func__);                                                  \
+        hier_arguments apart, *arguments = hier_part_arguments(comm, &apart);                                          \
+        hier_arguments_begin(arguments, kind, __func__);                                                               \
         __VA_ARGS__;                                                                                                   \
-        return hier_leave(comm, begin(comm, &arguments, true, request));                                               \
+        return hier_leave(comm, begin(comm, arguments, true, request));                                                \
     }
 
 /* What many of them take. */
-#define SET(field)      arguments.field = field
+#define SET(field)      arguments->field = field
 #define SET_BUFFERS     SET(send), SET(recv)
 #define SET_SEND_BLOCK  SET(send_count), SET(send_type)
 #define SET_RECV_BLOCK  SET(recv_count), SET(recv_type)
 #define SET_SEND_COUNTS SET(send_counts), SET(send_displs)
 #define SET_RECV_COUNTS SET(recv_counts), SET(recv_displs)
-#define SET_VECTOR      SET_BUFFERS, arguments.recv_count = count, arguments.recv_type = type, SET(op)
+#define SET_VECTOR      SET_BUFFERS, arguments->recv_count = count, arguments->recv_type = type, SET(op)
 #define SEND_BLOCK      const void *send, size_t send_count, const weft_datatype *send_type
 #define RECV_BLOCK      void *recv, size_t recv_count, const weft_datatype *recv_type
 #define SEND_BLOCKS                                                                                                    \
@@ -148,7 +152,7 @@ int hier_agree(weft_comm *comm, hier_caller by, uint64_t *words, size_t count, c
 COLLECTIVE(barrier, INTER_BARRIER, (), (void)0)
 
 COLLECTIVE(bcast, INTER_BCAST, (void *buffer, size_t count, const weft_datatype *type, int root, ),
-           arguments.recv = buffer, arguments.recv_count = count, arguments.recv_type = type, SET(root))
+           arguments->recv = buffer, arguments->recv_count = count, arguments->recv_type = type, SET(root))
 
 COLLECTIVE(scatter, INTER_SCATTER, (SEND_BLOCK, RECV_BLOCK, int root, ), SET_BUFFERS, SET_SEND_BLOCK, SET_RECV_BLOCK,
            SET(root))
@@ -183,11 +187,11 @@ COLLECTIVE(allreduce, INTER_ALLREDUCE, (VECTOR, ), SET_VECTOR)
 
 COLLECTIVE(reduce_scatter, INTER_REDUCE_SCATTER,
            (const void *send, void *recv, const size_t *recv_counts, const weft_datatype *type, const weft_op *op, ),
-           SET_BUFFERS, SET(recv_counts), arguments.recv_type = type, SET(op))
+           SET_BUFFERS, SET(recv_counts), arguments->recv_type = type, SET(op))
 
 COLLECTIVE(reduce_scatter_block, INTER_REDUCE_SCATTER_BLOCK,
            (const void *send, void *recv, size_t recv_count, const weft_datatype *type, const weft_op *op, ),
-           SET_BUFFERS, SET(recv_count), arguments.recv_type = type, SET(op))
+           SET_BUFFERS, SET(recv_count), arguments->recv_type = type, SET(op))
 
 COLLECTIVE(scan, INTER_SCAN, (VECTOR, ), SET_VECTOR)
 COLLECTIVE(exscan, INTER_EXSCAN, (VECTOR, ), SET_VECTOR)

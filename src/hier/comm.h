@@ -45,8 +45,12 @@ static inline void hier_slot_free(hier_slot *slot) {
     hier_plan_clear(&slot->plan);
 }
 
-/* With two of them a start mostly need not look whether all have completed the one before. */
-#define HIER_RING_SLOTS 2
+/*
+ * So many starts need one look at what all have completed, which fetches a line from each thread. Between processes a slot has the
+ * memory of a schedule, and such a look takes little of the time.
+ */
+#define HIER_RING_SLOTS          2
+#define HIER_RING_SLOTS_ONE_NODE 8
 
 /**
  * Of a persistent collective of a thread communicator: where the threads of this process meet. Made by the first of them that

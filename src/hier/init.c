@@ -195,7 +195,8 @@ static int meet_beside(hier_world *world) {
  */
 static int meet(hier_world *world, bool *forced) {
     weft_comm *comm = world->process_comm;
-    hier_arguments arguments = hier_arguments_of(INTER_BARRIER, "weft_finalize");
+    hier_arguments arguments;
+    hier_arguments_begin(&arguments, INTER_BARRIER, "weft_finalize");
     arguments.signature = ~comm->ledger->chains[1];
     bool was_broken = hier_ledger_is_broken(comm->ledger);
     int code = was_broken ? WEFT_SUCCESS : hier_process_collective(comm, &arguments);

@@ -39,21 +39,20 @@ static void fail(hier_part *part) {
     part->state = HIER_SETTLING;
 }
 
-static void observe_end(const hier_part *part) {
-    weft_comm *comm = part->base.comm;
+static void trace_end(const hier_part *part) {
     const hier_call *call = &part->call;
     enum inter_collective collective = part->arguments.collective;
-    hier_observe_part(comm, collective, &call->meeting, part->moved, call->error);
-    hier_observe_finish(comm, &(hier_event){.call = part->base.call,
-                                            .began_ns = part->began_ns,
-                                            .network_ns = {part->network_ns[0], part->network_ns[1]},
-                                            .bytes = part->bytes,
-                                            .process = call->choice.process,
-                                            .thread = (int8_t)call->choice.thread,
-                                            .root = inter_is(collective, INTER_ROOTED) ? part->arguments.root : -1,
-                                            .peer = -1,
-                                            .tag = -1,
-                                            .failed = call->error != 0});
+    hier_observe_finish(part->base.comm,
+                        &(hier_event){.call = part->base.call,
+                                      .began_ns = part->began_ns,
+                                      .network_ns = {part->network_ns[0], part->network_ns[1]},
+                                      .bytes = part->bytes,
+                                      .process = call->choice.process,
+                                      .thread = (int8_t)call->choice.thread,
+                                      .root = inter_is(collective, INTER_ROOTED) ? part->arguments.root : -1,
+                                      .peer = -1,
+                                      .tag = -1,
+                                      .failed = call->error != 0});
 }
 
 /* When its part between processes was, if this rank has seen that it is over. */
@@ -88,7 +87,9 @@ static bool advance(hier_part *part) {
     hier_end(call);
     if (call->comm->member->retired)
         keep_sentence(part); /* that of the communicator, which hier_end has written */
-    observe_end(part);
+    hier_observe_part(part->base.comm, part->arguments.collective, &call->meeting, part->moved, call->error);
+    if (part->began_ns)
+        trace_end(part);
     part->state = HIER_COMPLETE;
     part->base.comm->agent->parts--;
     part->base.comm->agent->completions++;
@@ -98,6 +99,13 @@ static bool advance(hier_part *part) {
 static void link_to(weft_request **list, hier_part *part) {
     part->base.next_free = *list;
     *list = &part->base;
+}
+
+static void queue(hier_part *part) {
+    weft_comm *comm = part->base.comm;
+    part->base.next_free = NULL;
+    *comm->queued_last = &part->base;
+    comm->queued_last = &part->base.next_free;
 }
 
 unsigned hier_parts_progress(weft_comm *comm) {
@@ -187,14 +195,15 @@ void hier_part_restart(weft_request *request) {
     part->base.active = true;
     part->began_ns = hier_observe_start(comm, part->arguments.collective);
     comm->agent->parts++;
-    if (ring) {
+    bool alone = !comm->running && !comm->queued;
+    if (alone && advance(part))
+        return;
+    if (ring || part->state != HIER_QUEUED)
         link_to(&comm->running, part);
-    } else {
-        part->base.next_free = NULL;
-        *comm->queued_last = &part->base;
-        comm->queued_last = &part->base.next_free;
-    }
-    hier_parts_progress(comm);
+    else
+        queue(part);
+    if (!alone)
+        hier_parts_progress(comm);
 }
 
 int hier_part_result(const weft_request *request) {

@@ -24,6 +24,7 @@ typedef struct hier_part {
     weft_request base; /* its next_free links the communicator's lists of parts, too */
     enum hier_part_state state;
     hier_collective *run;
+    bool prepared;            /* it has some of the things that follow, but for the call and its memory */
     hier_arguments arguments; /* on staged memory, if there is some */
     hier_call call;
     intra_scratch scratch[INTRA_SCRATCHES];
@@ -36,6 +37,12 @@ typedef struct hier_part {
     uint64_t began_ns; /* when traced, as are the next: */
     uint64_t network_ns[2];
 } hier_part;
+
+/** Where the arguments of a handle's next part are to be filled in: where they will stay, if there is a place for them, else *apart. */
+static inline hier_arguments *hier_part_arguments(const weft_comm *comm, hier_arguments *apart) {
+    bool kept = hier_comm_valid(comm) && comm->team && comm->owner == core_self() && comm->free_requests[0];
+    return kept ? &((hier_part *)comm->free_requests[0])->arguments : apart;
+}
 
 /** Begins a collective whose arguments are checked; a persistent one is only prepared. WEFT_ERR_NOMEM. */
 int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request);

@@ -124,20 +124,27 @@ static hier_part *take(weft_comm *comm) {
     return part;
 }
 
-void hier_part_give(weft_request *request) {
-    hier_part *part = part_of(request);
-    weft_comm *comm = request->comm;
+static void give_prepared(weft_comm *comm, hier_part *part) {
     if (part->ring)
         hier_ring_leave(comm->team, part->ring);
     hier_staging_free(part->arguments.staging);
     if (part->arguments.laid_out)
         hier_types_release(comm, &part->arguments);
     free(part->arrays);
-    free(part->sentence);
     part->ring = NULL;
-    part->arguments.staging = NULL;
-    part->arguments.laid_out = false;
-    part->arrays = part->sentence = NULL;
+    part->arrays = NULL;
+    part->prepared = false;
+}
+
+void hier_part_give(weft_request *request) {
+    hier_part *part = part_of(request);
+    weft_comm *comm = request->comm;
+    if (part->prepared)
+        give_prepared(comm, part);
+    if (part->sentence) {
+        free(part->sentence);
+        part->sentence = NULL;
+    }
     comm->requests -= request->owned;
     hier_request_keep(request, &comm->free_requests[0]);
 }
@@ -162,9 +169,17 @@ static int prepare_in_order(const weft_comm *comm, hier_part *part) {
     return code;
 }
 
+/* Those with a count for each rank. */
+#define COUNTED                                                                                                        \
+    (INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV) | INTER_BIT(INTER_ALLGATHERV) |                              \
+     INTER_BIT(INTER_REDUCE_SCATTER) | INTER_BIT(INTER_ALLTOALLV) | INTER_BIT(INTER_ALLTOALLW))
+
 /* `number`: of a persistent one. */
 static int prepare(weft_comm *comm, hier_part *part, bool persistent, uint64_t number) {
     int code = WEFT_SUCCESS;
+    if (!persistent && !part->arguments.strided && !comm->inner && !inter_is(part->arguments.collective, COUNTED))
+        return WEFT_SUCCESS;
+    part->prepared = true;
     if (part->arguments.strided && hier_lay_out(comm, &part->arguments))
         hier_types_retain(comm, &part->arguments);
     else if (part->arguments.strided)
@@ -191,7 +206,8 @@ int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persis
     hier_part *part = take(comm);
     if (!part)
         return WEFT_ERR_NOMEM;
-    part->arguments = *arguments;
+    if (arguments != &part->arguments)
+        part->arguments = *arguments;
     part->base.call = arguments->call;
     part->moved = hier_moved_inside(comm, arguments);
     part->bytes = arguments->bytes ? arguments->bytes : arguments->own_bytes;

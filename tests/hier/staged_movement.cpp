@@ -284,7 +284,8 @@ TEST(StagedMovement, ThreadsCopyFromLayoutToLayout) {
         job::ok(weft_type_vector(4096, 2, 3, WEFT_INT, &pairs), comm, "weft_type_vector");
         auto lays_out = [&](inter_collective collective, size_t bytes, const weft_datatype *type) {
             char buffer = 0;
-            hier_arguments arguments = hier_arguments_of(collective, "");
+            hier_arguments arguments;
+            hier_arguments_begin(&arguments, collective, "");
             arguments.root = collective == INTER_BCAST ? root : 0;
             arguments.send = arguments.recv = &buffer;
             arguments.send_type = arguments.recv_type = type;
