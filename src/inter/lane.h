@@ -26,9 +26,16 @@
 #include <inter/lines.h>
 #include <inter/pull.h>
 
-#define INTER_LANE_LINES 64 /* lines that may be on their way */
-#define INTER_LANE_RING  ((size_t)64 << 10)
-#define INTER_LANE_ALIGN 4096 /* lanes are mapped one by one */
+#define INTER_LANE_LINES   64 /* lines that may be on their way */
+#define INTER_LANE_RING    ((size_t)64 << 10)
+/*
+ * So far ahead a sender fetches what it will write: else each store waits until the line of the one before has come. Longer copies fetch
+ * for themselves.
+ */
+#define INTER_LINES_AHEAD  4
+#define INTER_RING_AHEAD   384
+#define INTER_RING_FETCHED 512
+#define INTER_LANE_ALIGN   4096 /* lanes are mapped one by one */
 _Static_assert(INTER_CROWDED_BYTES <= INTER_LANE_RING / 2, "one message goes in while another comes out");
 
 enum inter_line_kind { INTER_LINE_SHORT, INTER_LINE_EAGER, INTER_LINE_PULL };

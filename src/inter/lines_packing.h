@@ -18,6 +18,14 @@ static inline bool inter_lines_find_ring(inter_neighbour *to, uint32_t bytes, ui
     return end - to->known_eaten <= INTER_LANE_RING;
 }
 
+/** Fetches those lines of the ring for writing which the next messages will have, if they are as long as that which begins there. */
+static inline void inter_lines_fetch_ring(const inter_neighbour *to, uint64_t begin) {
+    const uint64_t most = begin + INTER_RING_FETCHED, end = to->ring_sent < most ? to->ring_sent : most;
+    for (uint64_t ahead = begin + INTER_RING_AHEAD; ahead < end + INTER_RING_AHEAD; ahead += 64)
+        if (ahead + 64 - to->known_eaten <= INTER_LANE_RING)
+            __builtin_prefetch(&to->to->ring[ahead % INTER_LANE_RING], 1);
+}
+
 /** The kind of a message with what may be left out of its header. */
 static inline uint32_t inter_lines_abridge(const inter_neighbour *to, const inter_stored *message) {
     uint32_t kind = message->kind;
@@ -63,12 +71,14 @@ static inline bool inter_lines_write(inter_neighbour *to, const inter_stored *me
             return false;
         left = INTER_LINE_ROOM;
         number++;
+        __builtin_prefetch(&lane->lines[(number - 1 + INTER_LINES_AHEAD) % INTER_LANE_LINES], 1);
     }
     if (inter_line_is(kind, INTER_LINE_EAGER)) {
         if (!inter_lines_find_ring(to, bytes, &begin))
             return false;
         memcpy(&lane->ring[begin % INTER_LANE_RING], message->buffer, bytes);
         to->ring_sent = inter_ring_end(begin, bytes);
+        inter_lines_fetch_ring(to, begin);
     } else if (inter_line_is(kind, INTER_LINE_PULL)) {
         if (!inter_offers_add(&to->offers, message->request))
             return false;
