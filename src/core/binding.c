@@ -12,51 +12,69 @@ static cpu_set_t only(int cpu) {
     return set;
 }
 
-/* How often a thread looks where it is, and how long it stays where it is after it was put back. */
+/* How often a thread looks where it is. */
 #define YIELDS_BETWEEN_LOOKS 64
+/* For how long it is left alone when it was put back: twice as long each time, until it has stayed where it is for long. */
 #define SHORTEST_STAY_NS     UINT64_C(4000000)
 #define LONGEST_STAY_NS      UINT64_C(1000000000)
+#define LONG_STAY_NS         (3 * LONGEST_STAY_NS)
 
-/* The share of the calling thread. */
+/* The share of the calling thread; crowd.all: 0 where it has none. */
 static _Thread_local struct share {
-    core_crowd crowd; /* all: 0 where it has none */
+    core_crowd crowd;
     int thread, cpu;
+    cpu_set_t of; /* what it is a share of */
     unsigned yields;
-    uint64_t settled_ns, stay_ns; /* when it was put back, and how long it is left alone then */
+    uint64_t settled_ns, stay_ns;
 } own_share;
 
-void core_settle(core_crowd crowd, int thread) {
-    cpu_set_t allowed;
-    own_share.crowd.all = 0;
-    if (!crowd.all || sched_getaffinity(0, sizeof(allowed), &allowed) || CPU_COUNT(&allowed) < 2)
-        return;
-    int64_t others = (crowd.before + thread) * CPU_COUNT(&allowed) / crowd.all; /* cores before its own */
-    int cpu = 0;
-    while (!CPU_ISSET(cpu, &allowed) || others-- > 0)
-        cpu++;
-    own_share.crowd = crowd;
-    own_share.thread = thread;
-    own_share.cpu = cpu;
-    if (cpu == sched_getcpu())
-        return;
-    /* The kernel moves a thread at once when it may not stay. */
+static bool may_use(cpu_set_t *set) {
+    return !sched_getaffinity(0, sizeof(*set), set);
+}
+
+/* The kernel moves a thread at once when it may not stay. Whoever binds the thread meanwhile keeps what he did. */
+static void move_to(int cpu, const cpu_set_t *allowed) {
     const cpu_set_t own = only(cpu);
-    if (!sched_setaffinity(0, sizeof(own), &own))
-        (void)sched_setaffinity(0, sizeof(allowed), &allowed);
+    cpu_set_t now;
+    if (!sched_setaffinity(0, sizeof(own), &own) && may_use(&now) && CPU_EQUAL(&now, &own))
+        (void)sched_setaffinity(0, sizeof(*allowed), allowed);
+}
+
+void core_settle(core_crowd crowd, int thread) {
+    struct share *share = &own_share;
+    share->crowd.all = 0;
+    if (!crowd.all || !may_use(&share->of) || CPU_COUNT(&share->of) < 2)
+        return;
+    int64_t others = (crowd.before + thread) * CPU_COUNT(&share->of) / crowd.all; /* cores before its own */
+    int cpu = 0;
+    while (!CPU_ISSET(cpu, &share->of) || others-- > 0)
+        cpu++;
+    share->crowd = crowd;
+    share->thread = thread;
+    share->cpu = cpu;
+    share->stay_ns = 0;
+    if (cpu != sched_getcpu())
+        move_to(cpu, &share->of);
 }
 
 void core_settle_again(void) {
     struct share *share = &own_share;
+    cpu_set_t allowed;
     if (!share->crowd.all || ++share->yields % YIELDS_BETWEEN_LOOKS || sched_getcpu() == share->cpu)
         return;
     const uint64_t now = core_now_ns(), since = now - share->settled_ns;
     if (since < share->stay_ns)
         return;
-    share->stay_ns = since > 4 * share->stay_ns         ? SHORTEST_STAY_NS
-                     : share->stay_ns < LONGEST_STAY_NS ? 2 * share->stay_ns
-                                                        : LONGEST_STAY_NS;
+    if (!may_use(&allowed) || !CPU_EQUAL(&allowed, &share->of)) { /* somebody has bound it: its share is another */
+        share->crowd.all = 0;
+        return;
+    }
+    if (!share->stay_ns || since > LONG_STAY_NS)
+        share->stay_ns = SHORTEST_STAY_NS;
+    else if (share->stay_ns < LONGEST_STAY_NS)
+        share->stay_ns *= 2;
     share->settled_ns = now;
-    core_settle(share->crowd, share->thread);
+    move_to(share->cpu, &allowed);
 }
 
 void core_places_read(core_places *places) {

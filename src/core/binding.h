@@ -14,16 +14,15 @@ typedef struct core_crowd {
 } core_crowd;
 
 /**
- * Puts the calling thread, number `thread` of its process, onto its share of the cores; from then on the system moves it as it
- * likes. Threads that give their cores away instead of sleeping look busy everywhere: it takes the system a tenth of a second to
+ * Puts the calling thread, number `thread` of its process, onto its share of the cores; the system may move it from there. Threads that give their cores away instead of sleeping look busy everywhere: it takes the system a tenth of a second to
  * see that three are on one core and one on the other, and so long everybody waits for those three. A hint: nothing happens where
- * there is no crowd, nothing to choose from, or no permission.
+ * there is no crowd, which takes the thread's share from it, nothing to choose from, or no permission.
  */
 void core_settle(core_crowd crowd, int thread);
 
 /**
- * Of a thread that waits and gives its core away: now and then, and ever more seldom where that does not last, puts it back onto the share
- * that core_settle gave it, should the system have moved it since.
+ * Of a thread that waits and gives its core away: now and then puts it back onto the share that core_settle gave it, should the system have
+ * moved it since; ever more seldom where that does not last, and no more when somebody else has bound the thread.
  */
 void core_settle_again(void);
 

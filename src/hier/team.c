@@ -385,6 +385,7 @@ int weft_team_leave(weft_comm **comm) {
                           leaving->rank, leaving->requests, leaving->buffer.base ? "a" : "no");
     _Atomic bool *taken = &leaving->team->taken[leaving->thread];
     core_unbind(&leaving->world->places, leaving->bound);
+    core_settle(hier_is_leader(leaving->world) ? leaving->world->crowd : (core_crowd){0}, 0);
     hier_agent_part(leaving);
     hier_messages_free(leaving);
     hier_parts_free(leaving);
