@@ -92,8 +92,9 @@ bool intra_lane_has_room(intra_lane *lane, size_t bytes, bool patient);
 static inline void intra_lane_send(intra_lane *lane, enum intra_lane_kind kind, size_t bytes, int32_t tag) {
     uint64_t place = lane->sent;
     lane->sent = place + intra_lane_room(bytes);
-    for (uint64_t ahead = place; ahead < lane->sent; ahead += 64)
-        __builtin_prefetch(intra_lane_at(lane, ahead + INTRA_LANE_AHEAD), 1);
+    for (uint64_t ahead = place + INTRA_LANE_AHEAD; ahead < lane->sent + INTRA_LANE_AHEAD; ahead += 64)
+        if (ahead + 64 - lane->known_taken <= INTRA_LANE_BYTES) /* else the receiver may not have read it yet */
+            __builtin_prefetch(intra_lane_at(lane, ahead), 1);
     atomic_store_explicit(intra_lane_at(lane, lane->sent), 0, memory_order_relaxed);
     atomic_store_explicit(intra_lane_at(lane, place), intra_lane_word(kind, bytes, tag), memory_order_release);
 }

@@ -246,8 +246,8 @@ static bool wants_more(const intra_mailbox *mailbox) {
     return mailbox->matching.posted_count || mailbox->takes_all;
 }
 
-/* Of a stream so many messages are taken together, at most: then their sender learns it. */
-#define TOGETHER 64
+/* Of a stream so many bytes of a lane are taken together: then its sender learns it. */
+#define TOGETHER 1024
 
 /*
  * Copies to the receives of the run, as long as what comes is like the first of them, of which `word` is. How many: they leave the run
@@ -263,6 +263,8 @@ static unsigned take_stream(intra_mailbox *mailbox, intra_lane *lane, uint64_t w
     const intra_match_link *oldest = &run->link;
     intra_match_link *link = &mailbox->matching.run->link;
     unsigned count = 0;
+    if (end > taken + TOGETHER)
+        end = taken + TOGETHER;
     do {
         intra_receive *receive = receive_of(intra_posted_at(link));
         if (bytes > receive->bytes || !receive->type->contiguous)
@@ -276,7 +278,7 @@ static unsigned take_stream(intra_mailbox *mailbox, intra_lane *lane, uint64_t w
         taken += intra_lane_room(bytes);
         link = link->next;
         count++;
-    } while (link != oldest && count < TOGETHER && taken < end && intra_lane_look(lane, taken) == word);
+    } while (link != oldest && taken < end && intra_lane_look(lane, taken) == word);
     if (count)
         intra_matching_cut_run(&mailbox->matching, link, count);
     mailbox->completions += count;
