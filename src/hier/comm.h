@@ -23,6 +23,7 @@ typedef struct hier_slot {
     inter_execution execution;
     uint64_t started;    /* the sequence of the last collective whose network part was started */
     int driver;          /* the thread that started it, which sleeps on the network when it must … */
+    bool left;           /* … unless it does not wait for that … */
     uint32_t note;       /* … and what it took the meeting for */
     intra_cell *release; /* published when it is done … */
     uint64_t value;      /* … with this value */
@@ -45,12 +46,8 @@ static inline void hier_slot_free(hier_slot *slot) {
     hier_plan_clear(&slot->plan);
 }
 
-/*
- * So many starts need one look at what all have completed, which fetches a line from each thread. Between processes a slot has the
- * memory of a schedule, and such a look takes little of the time.
- */
-#define HIER_RING_SLOTS          2
-#define HIER_RING_SLOTS_ONE_NODE 8
+/* With two of them a start mostly need not look whether all have completed the one before. */
+#define HIER_RING_SLOTS 2
 
 /**
  * Of a persistent collective of a thread communicator: where the threads of this process meet. Made by the first of them that

@@ -117,39 +117,57 @@ static void set_status(weft_status *status, int error) {
         *status = (weft_status){.source = -1, .tag = -1, .error = error};
 }
 
-/* What became of a request that is complete; gives it back unless it is persistent. */
-static inline int take_message(weft_request *request, weft_status *status) {
-    hier_message *message = hier_message_of(request);
-    int error = status || hier_message_error(message) ? hier_message_result(message, status) : WEFT_SUCCESS;
-    hier_message_observe_end(message);
-    request->active = false;
-    if (!request->persistent)
-        hier_message_give(message);
+/* What became of a request that is complete. */
+static int result_of(const weft_request *request, weft_status *status) {
+    const hier_message *message = (const hier_message *)request;
+    int error = WEFT_SUCCESS;
+    switch (request->kind) {
+    case HIER_SEND:
+    case HIER_RECEIVE:
+        return status || hier_message_error(message) ? hier_message_result(message, status) : WEFT_SUCCESS;
+    case HIER_SENDRECV:
+        return hier_sendrecv_result(message, status);
+    case HIER_COLLECTIVE:
+        error = hier_request_result(request);
+        break;
+    case HIER_PART:
+        error = hier_part_result(request);
+        break;
+    case HIER_SENT:
+        break;
+    }
+    set_status(status, error);
     return error;
 }
 
-static int take_part(weft_request *request, weft_status *status) {
-    int error = hier_part_result(request);
-    set_status(status, error);
-    request->active = false;
-    if (!request->persistent)
-        hier_part_give(request);
-    return error;
-}
-
-static int take_collective(weft_request *request, weft_status *status) {
-    int error = hier_request_result(request);
-    set_status(status, error);
-    request->active = false;
-    if (!request->persistent)
+void hier_give(weft_request *request) {
+    switch (request->kind) {
+    case HIER_SEND:
+    case HIER_RECEIVE:
+        hier_message_give(hier_message_of(request));
+        break;
+    case HIER_SENDRECV:
+        hier_sendrecv_give(hier_message_of(request));
+        break;
+    case HIER_COLLECTIVE:
         hier_request_give(request);
-    return error;
+        break;
+    case HIER_PART:
+        hier_part_give(request);
+        break;
+    case HIER_SENT: /* of all */
+        break;
+    }
 }
 
-static int take_sendrecv(weft_request *request, weft_status *status) {
-    int error = hier_sendrecv_result(hier_message_of(request), status);
+/* Takes one that is complete: it is given back unless it is persistent. */
+static int take_complete(weft_request *request, weft_status *status) {
+    int error = result_of(request, status);
+    if (request->kind == HIER_SEND || request->kind == HIER_RECEIVE)
+        hier_message_observe_end(hier_message_of(request));
     request->active = false;
-    hier_sendrecv_give(hier_message_of(request));
+    if (!request->persistent)
+        hier_give(request);
     return error;
 }
 
@@ -167,13 +185,11 @@ static inline void take(completing *list, size_t i, size_t at) {
         list->requests[i] = WEFT_REQUEST_NULL;
         return;
     }
-    int error = request->kind == HIER_COLLECTIVE ? take_collective(request, status)
-                : request->kind == HIER_PART     ? take_part(request, status)
-                : request->kind == HIER_SENDRECV ? take_sendrecv(request, status)
-                                                 : take_message(request, status);
+    bool keeps = request->persistent;
+    int error = take_complete(request, status);
     if (error && !list->error)
         list->error = error;
-    if (!request->persistent)
+    if (!keeps)
         list->requests[i] = WEFT_REQUEST_NULL;
 }
 
@@ -265,17 +281,9 @@ static bool take_some(void *argument) {
 static bool tell(void *argument) {
     completing *list = argument;
     weft_request *request = list->requests[0];
-    bool exchange = request->kind == HIER_SENDRECV;
-    bool message = request->kind == HIER_SEND || request->kind == HIER_RECEIVE || exchange;
     if (request->kind != HIER_SENT && !is_complete(request))
         return false;
-    list->error = exchange                           ? hier_sendrecv_result(hier_message_of(request), list->statuses)
-                  : message                          ? hier_message_result(hier_message_of(request), list->statuses)
-                  : request->kind == HIER_COLLECTIVE ? hier_request_result(request)
-                  : request->kind == HIER_PART       ? hier_part_result(request)
-                                                     : WEFT_SUCCESS;
-    if (!message)
-        set_status(list->statuses, list->error);
+    list->error = result_of(request, list->statuses);
     return true;
 }
 
@@ -358,7 +366,7 @@ static int wait_for_part(weft_request **request, weft_status *status, const void
         hier_tests_no_more(comm->agent);
     if (!waited->persistent)
         *request = WEFT_REQUEST_NULL;
-    return hier_leave(comm, take_part(waited, status));
+    return hier_leave(comm, take_complete(waited, status));
 }
 
 /* An active collective of processes may be over before a list is worth its while. True: it is, and *code its error. */
@@ -372,7 +380,7 @@ static bool ends_soon(weft_request **request, weft_status *status, int *code) {
     hier_funnel_enter(world);
     bool over = hier_request_ends_soon(waited), keeps = waited->persistent;
     if (over)
-        *code = take_collective(waited, status);
+        *code = take_complete(waited, status);
     hier_funnel_leave(world);
     if (over && !keeps)
         *request = WEFT_REQUEST_NULL;

@@ -167,8 +167,11 @@ bool hier_await_network(hier_call *call);
  */
 bool hier_await_piece(hier_call *call, size_t index);
 
-/** Starts the network part when all that it needs is there, and moves the network on; nothing where the thread may not, now. */
-void hier_drive_once(hier_call *call);
+/**
+ * Starts the network part when all that it needs is there, and moves the network on; nothing where the thread may not, now. `leaves`: it
+ * does not wait for that part.
+ */
+void hier_drive_once(hier_call *call, bool leaves);
 
 /**
  * Of a thread that does not wait for the network part: where cores are short the last to come starts it, lest all wait until the leader
@@ -176,7 +179,7 @@ void hier_drive_once(hier_call *call);
  */
 static inline void hier_drive_and_go(hier_call *call) {
     if (call->start && !call->meeting.team->waiting.hot)
-        hier_drive_once(call);
+        hier_drive_once(call, true);
 }
 
 static inline bool hier_single_node(const hier_call *call) {
@@ -205,6 +208,25 @@ static inline size_t hier_first_rank(const hier_call *call) {
  * what the thread has under way.
  */
 enum core_idle hier_idle(void *argument, bool tired);
+
+/*
+ * What a call that went wrong (settle.c) needs of its network part (network.c).
+ */
+
+/** The thread that the network part still waits for, or -1. */
+int hier_missing_thread(const hier_call *call);
+
+/** Starts it, with what the threads show, or with what keeps it from starting. Under the funnel; no thread is missing, or none comes. */
+void hier_check_and_start(hier_call *call);
+
+/**
+ * Under FUNNELED the leader may take no part in a communicator that was split. Then thread 0 stands in: when all that is needed is there it
+ * has the leader start the network part, and stays, as the call is on its stack, until the release.
+ */
+void hier_entrust(hier_call *call);
+
+/** The network part, which is over, was another call's: sets the call's error, writes the sentence. */
+void hier_trip_over_driver(hier_call *call) __attribute__((cold));
 
 /** Notes that `thread` is in another call: sets the call's error, writes the sentence. Returns false. */
 bool hier_mismatch(hier_call *call, int thread) __attribute__((cold));

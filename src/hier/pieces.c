@@ -62,7 +62,7 @@ void hier_piece_ready(hier_call *call, size_t index) {
     if (call->pieces.number == 1)
         return;
     intra_step(&call->meeting, index + 1);
-    hier_drive_once(call);
+    hier_drive_once(call, false);
 }
 
 void hier_combine_pieces(hier_call *call, void *sum) {

@@ -32,6 +32,9 @@ int hier_missing(const char *call, const char *what);
 /** A user's request, of whatever kind: WEFT_ERR_ARG when it was completed or freed, and what hier_check_comm finds. */
 int hier_check_request(const weft_request *request, const char *call);
 
+/** Gives a request of whatever kind, which is not active, back to its communicator. Of a process communicator under the funnel. */
+void hier_give(weft_request *request);
+
 /** Prepares a collective whose arguments are checked, and starts it unless it is persistent. WEFT_ERR_NOMEM. */
 int hier_request_make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request);
 

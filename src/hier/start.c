@@ -51,12 +51,7 @@ int weft_request_free(weft_request **request) {
         return core_error(WEFT_ERR_BUSY, "rank %d: %s: the request of %s is under way: complete it first",
                           freed->comm->rank, __func__, freed->call);
     hier_mailbox_enter(freed->comm);
-    if (freed->kind == HIER_COLLECTIVE)
-        hier_request_give(freed);
-    else if (freed->kind == HIER_PART)
-        hier_part_give(freed);
-    else
-        hier_message_give(hier_message_of(freed));
+    hier_give(freed);
     hier_mailbox_leave(freed->comm);
     *request = WEFT_REQUEST_NULL;
     return WEFT_SUCCESS;

@@ -297,7 +297,7 @@ static bool by_direct(hier_call *call) {
     HIER_RESUME(call);
     hier_direct_offer(call, shown_directly(call));
     HIER_AWAIT(call, hier_await_sync(call, HIER_OFFERED));
-    hier_drive_once(call);
+    hier_drive_once(call, false);
     take_local(call);
     HIER_AWAIT_END(call, hier_await_addresses(call)); /* who has no memory has read all that he will, and says so */
     for (int i = 1; i < comm->layout->nodes && !call->error; i++)

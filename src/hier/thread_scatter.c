@@ -128,7 +128,7 @@ static bool by_direct(hier_call *call) {
     hier_direct_offer(call, root ? call->arguments->send : NULL);
     if (hier_on_root_node(call)) {
         HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_OFFERED));
-        hier_drive_once(call);
+        hier_drive_once(call, false);
         hier_move(hier_own_received(call, 0, bytes), hier_sent_by(call, call->root_thread, rank, bytes),
                   (intra_slice){0, bytes});
     } else {

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* Calls that went wrong: how one finds out, and how it ends when nobody uses anything of its thread's any more. */
+#include <core/error.h>
+#include <hier/drive.h>
+#include <hier/network.h>
+#include <hier/ring.h>
+#include <hier/waits.h>
+
+bool hier_not_there(hier_call *call) {
+    return call->meeting.mismatch >= 0 && hier_mismatch(call, call->meeting.mismatch);
+}
+
+/* What another thread takes the meeting for; no call when it has left. */
+static hier_entry entry_of_thread(const hier_call *call, int thread) {
+    const weft_comm *comm = call->comm;
+    int rank = hier_rank_at(comm, (int)hier_first_rank(call) + thread);
+    const intra_calling *calling = intra_calling_of(&call->meeting, thread);
+    return calling ? hier_entry_of(comm, rank, calling) : (hier_entry){.rank = rank};
+}
+
+/* The call's error: another rank took the meeting for something else. */
+static void trip(hier_call *call, hier_entry other) {
+    weft_comm *comm = call->comm;
+    intra_calling calling = hier_calling_of(call->arguments);
+    hier_entry own = hier_entry_of(comm, hier_rank_of(comm), &calling);
+    char verdict[HIER_VERDICT_BYTES];
+    own.sequence = call->meeting.sequence;
+    own.persistent = call->ring;
+    hier_ledger_trip(comm->world, comm->ledger, &own, &other);
+    if (hier_ledger_is_broken(comm->ledger)) {
+        call->error = hier_ledger_error(comm, call->arguments->call);
+    } else if (!call->error) { /* another one breaks it just now, or between processes whoever drives will */
+        hier_ledger_compare(&own, &other, verdict);
+        call->error =
+            core_error(WEFT_ERR_MISMATCH, "rank %d: %s: %s", hier_rank_of(comm), call->arguments->call, verdict);
+    }
+}
+
+bool hier_mismatch(hier_call *call, int thread) {
+    trip(call, entry_of_thread(call, thread));
+    return false;
+}
+
+/* Who started it may not have posted yet: the release says that it is there. */
+void hier_trip_over_driver(hier_call *call) {
+    const weft_comm *comm = call->comm;
+    int driver = call->slot->driver, rank = hier_rank_at(comm, (int)hier_first_rank(call) + driver);
+    trip(call, hier_entry_of(comm, rank, &call->meeting.cells[driver].calling));
+}
+
+/* Does the thread no longer use what this one has shown it? It left, or it is in another call and never did. */
+static bool is_gone(const hier_call *call, int thread) {
+    const core_flag *flag = &call->meeting.cells[thread].flag;
+    return intra_has_posted(&call->meeting, thread, HIER_LEFT) ||
+           core_flag_reached(&call->meeting.team->completed[thread].flag, call->meeting.sequence) ||
+           (intra_has_posted(&call->meeting, thread, 0) && flag->note != call->meeting.note);
+}
+
+/*
+ * One look at the network part of a call that went wrong; true when it is over. What was started is driven to its end, since it
+ * uses the threads' buffers; when all are gone without having started it, that is its end.
+ */
+static bool settle_network(hier_call *call, bool all_gone) {
+    hier_world *world = call->comm->world;
+    if (!call->start || core_flag_reached(&call->meeting.release->flag, intra_value(&call->meeting, HIER_RELEASED)))
+        return true;
+    if (!hier_may_drive(world) && call->comm->thread)
+        /*
+         * Only thread 0 starts it, or has it started, and then stays until it is over. When it has retired, what it has not
+         * started nobody will. Acquire, in intra_is_retired: `started` is what it was then.
+         */
+        return intra_is_retired(call->meeting.team, 0) && call->slot->started < call->meeting.sequence;
+    if (!hier_may_drive(world)) {
+        if (!call->entrusted && (all_gone || hier_missing_thread(call) < 0))
+            hier_entrust(call); /* the call's error is its result */
+        return false;
+    }
+    if (!hier_funnel_try(world))
+        return false;
+    if (call->slot->started < call->meeting.sequence && (all_gone || hier_missing_thread(call) < 0))
+        hier_check_and_start(call); /* the call's error is its result */
+    hier_progress(world);
+    hier_funnel_leave(world);
+    return false;
+}
+
+void hier_fail(hier_call *call) {
+    /* Whoever still waits for this thread goes on, to notice it too; whoever still reads its buffers is waited for. */
+    intra_post(&call->meeting, HIER_LEFT);
+    call->gone = 0;
+}
+
+/*
+ * The other processes wait for this one: they are told, by this thread, or by the one in the funnel, which may be this one. Who may
+ * not drive leaves it to the leader's next look.
+ */
+static bool have_told(const hier_call *call) {
+    hier_world *world = call->comm->world;
+    /* Relaxed: hier_ledger_tell_trips acquires. */
+    if (hier_single_node(call) || !hier_may_drive(world) ||
+        !atomic_load_explicit(&world->ledgers->trips, memory_order_relaxed))
+        return true;
+    if (!hier_funnel_try(world))
+        return false;
+    hier_ledger_tell_trips(world);
+    hier_funnel_leave(world);
+    return true;
+}
+
+bool hier_settle(hier_call *call) {
+    int threads = hier_threads(call);
+    while (call->gone < threads && is_gone(call, call->gone))
+        call->gone++;
+    return settle_network(call, call->gone == threads) && call->gone == threads && have_told(call);
+}
+
+/* What a thread that waits in no meeting does between two looks. */
+static void look_around(hier_call *call, unsigned *looks) {
+    if (hier_agent_progress(call->comm->agent))
+        *looks = 0;
+    hier_bed bed;
+    hier_bed_clear(&bed);
+    bool tired = core_backoff(&call->meeting.team->waiting, looks);
+    hier_call_looks(call, tired);
+    if (tired)
+        hier_sleep(&bed); /* for the time only */
+}
+
+void hier_await_settled(hier_call *call) {
+    unsigned looks = 0;
+    hier_fail(call);
+    while (!hier_settle(call))
+        look_around(call, &looks);
+}
+
+void hier_await_slot(hier_call *call) {
+    hier_world *world = call->comm->world;
+    const unsigned hot = call->meeting.team->waiting.hot;
+    unsigned looks = 0, rounds = 0;
+    uint64_t since = 0;
+    while (!intra_is_free(&call->meeting)) {
+        if (rounds <= hot && rounds++ == hot)
+            since = core_now_ns();
+        if (world->transport)
+            hier_look_beside(world); /* collectives before this one may need it, and other processes */
+        look_around(call, &looks);
+    }
+    if (since)
+        call->meeting.member->waited_ns += core_now_ns() - since;
+}
+
+/* It was well, and what broke the communicator of a single process was a later call. */
+static bool went_before(const hier_call *call) {
+    const hier_ledger *ledger = call->comm->ledger;
+    return !call->error && !ledger->between && !call->ring && !ledger->trip[0].persistent &&
+           call->meeting.sequence < ledger->trip[0].sequence;
+}
+
+/* The other threads may not come to the next collective, so this one does not either. */
+void hier_end_badly(hier_call *call) {
+    if (!hier_ledger_is_broken(call->comm->ledger))
+        return;
+    if (went_before(call)) {
+        if (call->comm->member->retired) /* as far as it could, while this was under way */
+            hier_retire(call->comm);
+        return;
+    }
+    call->comm->member->came_through = !call->error;
+    call->error = hier_ledger_error(call->comm, call->arguments->call);
+    hier_retire(call->comm);
+}
