@@ -5,9 +5,9 @@
 /* Looks at a lane without room, before the longer way is taken: the receiver may be at it, and then it is faster to wait. */
 #define PATIENCE 100
 
-/* Is there room for `bytes` bytes of the ring and the word behind them? */
+/* Is there room for `bytes` bytes of the ring and the margin behind them? */
 static bool is_free(intra_lane *lane, uint64_t bytes, bool patient) {
-    uint64_t end = lane->sent + bytes + INTRA_LANE_STEP;
+    uint64_t end = lane->sent + bytes + INTRA_LANE_MARGIN;
     for (int looks = patient ? PATIENCE : 1; end - lane->known_taken > INTRA_LANE_BYTES && looks; looks--) {
         /* Acquire: pairs with the receiver's release; the bytes have been read. */
         lane->known_taken = atomic_load_explicit(&lane->taken, memory_order_acquire);

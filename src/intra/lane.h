@@ -24,6 +24,8 @@
 #define INTRA_LANE_STEP    16
 /** The sender fetches lines for writing, so many bytes ahead: else each store waits until the line of the one before has come. */
 #define INTRA_LANE_AHEAD   384
+/** So much behind a message must be free: the next word, and what is fetched, since what has not been read is the receiver's. */
+#define INTRA_LANE_MARGIN  (INTRA_LANE_AHEAD + 64)
 /** The longest message in a lane. */
 #define INTRA_LANE_LONGEST (INTRA_LANE_BYTES / 4)
 
@@ -74,7 +76,7 @@ static inline uint64_t intra_lane_room(size_t bytes) {
 static inline bool intra_lane_is_open(const intra_lane *lane, size_t bytes) {
     uint64_t room = intra_lane_room(bytes);
     return room <= INTRA_LANE_BYTES - lane->sent % INTRA_LANE_BYTES &&
-           lane->sent + room + INTRA_LANE_STEP - lane->known_taken <= INTRA_LANE_BYTES;
+           lane->sent + room + INTRA_LANE_MARGIN - lane->known_taken <= INTRA_LANE_BYTES;
 }
 
 /** memcpy, the fastest for a few bytes. */
@@ -93,8 +95,7 @@ static inline void intra_lane_send(intra_lane *lane, enum intra_lane_kind kind, 
     uint64_t place = lane->sent;
     lane->sent = place + intra_lane_room(bytes);
     for (uint64_t ahead = place + INTRA_LANE_AHEAD; ahead < lane->sent + INTRA_LANE_AHEAD; ahead += 64)
-        if (ahead + 64 - lane->known_taken <= INTRA_LANE_BYTES) /* else the receiver may not have read it yet */
-            __builtin_prefetch(intra_lane_at(lane, ahead), 1);
+        __builtin_prefetch(intra_lane_at(lane, ahead), 1);
     atomic_store_explicit(intra_lane_at(lane, lane->sent), 0, memory_order_relaxed);
     atomic_store_explicit(intra_lane_at(lane, place), intra_lane_word(kind, bytes, tag), memory_order_release);
 }
