@@ -24,7 +24,7 @@ typedef struct hier_part {
     weft_request base; /* its next_free links the communicator's lists of parts, too */
     enum hier_part_state state;
     hier_collective *run;
-    bool prepared;            /* it has some of the things that follow, but for the call and its memory */
+    bool prepared;            /* it may have a ring, arrays, staged memory or types that it keeps */
     hier_arguments arguments; /* on staged memory, if there is some */
     hier_call call;
     intra_scratch scratch[INTRA_SCRATCHES];
