@@ -18,8 +18,6 @@
  * so long that they sleep too: a millisecond or so of giving the core away comes first. */
 #define SPINS_OVERSUBSCRIBED  2u
 #define YIELDS_OVERSUBSCRIBED 2000u
-/* How long a sleeper that also drives something else sleeps at most, in nanoseconds. */
-#define IDLE_SLEEP_NS         10000000L
 
 core_waiting core_waiting_resolve(weft_wait_policy policy, bool oversubscribed) {
     switch (policy) {
@@ -79,15 +77,17 @@ void core_flag_sleep(core_flag *flag, uint64_t target, long nanoseconds) {
 
 bool core_flag_wait_slow(core_flag *flag, uint64_t target, const core_waiting *waiting, core_idle_function *idle,
                          void *argument) {
-    static const struct timespec idle_limit = {.tv_nsec = IDLE_SLEEP_NS};
-    unsigned looks = 0;
+    unsigned looks = 0, naps = 0;
     bool tired = false;
     while (!core_flag_reached(flag, target)) {
         enum core_idle result = idle ? idle(argument, tired) : CORE_IDLE_NOTHING;
         if (result == CORE_IDLE_GIVE_UP)
             return false;
-        if (result == CORE_IDLE_NOTHING && tired)
-            flag_sleep(flag, target, idle ? &idle_limit : NULL);
+        const struct timespec limit = {.tv_nsec = core_nap(naps)};
+        if (result == CORE_IDLE_NOTHING && tired) {
+            flag_sleep(flag, target, idle ? &limit : NULL);
+            naps++;
+        }
         if (result == CORE_IDLE_MOVED)
             looks = 0;
         tired = core_backoff(waiting, &looks);

@@ -48,6 +48,14 @@ typedef struct core_flag {
 /** Called between two looks. True: it is time to sleep (the caller does, for a bounded time or until woken). */
 bool core_backoff(const core_waiting *waiting, unsigned *looks);
 
+/**
+ * How long a sleeper sleeps at most who also looks after something else, in nanoseconds, when it has woken up so often for nothing: what it
+ * waits for wakes it, and from a wait that is long each look takes more of a core than it is worth.
+ */
+static inline long core_nap(unsigned naps) {
+    return naps < 32 ? 10000000L : 50000000L;
+}
+
 enum core_idle { CORE_IDLE_NOTHING, CORE_IDLE_MOVED, CORE_IDLE_SLEPT, CORE_IDLE_GIVE_UP };
 
 /**

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define AGENT_MAGIC 0x77744147u
-#define SLEEP_NS    10000000L
 /* Who has parts in collectives under way is not woken by all that they wait for. */
 #define PARTS_NS    2000000L
 #define PAUSE_NS    50000L
@@ -190,8 +189,8 @@ void hier_look_beside(hier_world *world) {
     hier_funnel_leave(world);
 }
 
-/* Sleeps until something comes, by the network or from a thread of the process. `rung`: the bell before the last look. */
-static void sleep_a_while(const hier_wait *wait, uint64_t rung) {
+/* Sleeps until something comes, by the network or from a thread of the process. `rung`: the bell before the last look; `nap`: for so long. */
+static void sleep_a_while(const hier_wait *wait, uint64_t rung, long nap) {
     intra_bell *bell = wait->agent ? &wait->agent->bell : NULL;
     bool parts = wait->agent && wait->agent->parts;
     if (!may_drive(wait)) {
@@ -200,7 +199,7 @@ static void sleep_a_while(const hier_wait *wait, uint64_t rung) {
         if (parts && hier_parts_sleep(wait->agent, PARTS_NS))
             return;
         if (bell)
-            core_flag_sleep(&bell->flag, rung + 1, parts || wait->beside ? PARTS_NS : SLEEP_NS);
+            core_flag_sleep(&bell->flag, rung + 1, parts || wait->beside ? PARTS_NS : nap);
         else
             sched_yield();
         return;
@@ -216,8 +215,7 @@ static void sleep_a_while(const hier_wait *wait, uint64_t rung) {
     if (hier_funnel_try(wait->world)) {
         hier_bed bed;
         hier_bed_clear(&bed);
-        if (parts)
-            bed.milliseconds = PARTS_NS / 1000000L;
+        bed.milliseconds = (int)((parts ? PARTS_NS : nap) / 1000000L);
         bool armed = hier_arm(&wait->world->channel, &bed);
         /* Another thread may have been roused in place of this one, which armed just now. */
         bool rings = bell && atomic_load_explicit(&bell->flag.value, memory_order_seq_cst) != rung;
@@ -305,7 +303,7 @@ bool hier_drive_until(const hier_wait *wait, bool once) {
     of.since = 0;
     of.looks = 0;
     of.activity = NULL;
-    unsigned looks = 0, rounds = 0;
+    unsigned looks = 0, rounds = 0, naps = 0;
     bool tired = false, moved = false;
     for (;;) {
         /* Acquire: what came before this ring is seen by the looks that follow. */
@@ -320,9 +318,9 @@ bool hier_drive_until(const hier_wait *wait, bool once) {
             of.since = core_now_ns();
         look_long(&of, wait, tired, moved);
         if (moved)
-            looks = 0;
+            looks = naps = 0;
         else if (tired)
-            sleep_a_while(wait, rung);
+            sleep_a_while(wait, rung, core_nap(naps++));
         tired = core_backoff(wait->waiting, &looks);
     }
 }
