@@ -14,9 +14,9 @@ typedef struct core_crowd {
 } core_crowd;
 
 /**
- * Puts the calling thread, number `thread` of its process, onto its share of the cores; the system may move it from there. Threads that give their cores away instead of sleeping look busy everywhere: it takes the system a tenth of a second to
- * see that three are on one core and one on the other, and so long everybody waits for those three. A hint: nothing happens where
- * there is no crowd, which takes the thread's share from it, nothing to choose from, or no permission.
+ * Puts the calling thread, number `thread` of its process, onto its share of the cores; the system may move it from there. Threads
+ * that give their cores away instead of sleeping look busy everywhere: it takes the system a tenth of a second to see that three are on
+ * one core and one on the other, and so long everybody waits for those three. A hint: nothing happens where there is no crowd, which takes the thread's share from it, nothing to choose from, or no permission.
  */
 void core_settle(core_crowd crowd, int thread);
 

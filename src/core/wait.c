@@ -83,13 +83,12 @@ bool core_flag_wait_slow(core_flag *flag, uint64_t target, const core_waiting *w
         enum core_idle result = idle ? idle(argument, tired) : CORE_IDLE_NOTHING;
         if (result == CORE_IDLE_GIVE_UP)
             return false;
-        const struct timespec limit = {.tv_nsec = core_nap(naps)};
-        if (result == CORE_IDLE_NOTHING && tired) {
-            flag_sleep(flag, target, idle ? &limit : NULL);
-            naps++;
-        }
+        if (result == CORE_IDLE_NOTHING && tired && idle)
+            core_flag_sleep(flag, target, core_nap(naps++));
+        else if (result == CORE_IDLE_NOTHING && tired)
+            flag_sleep(flag, target, NULL);
         if (result == CORE_IDLE_MOVED)
-            looks = 0;
+            looks = naps = 0;
         tired = core_backoff(waiting, &looks);
     }
     return true;

@@ -169,15 +169,10 @@ static int prepare_in_order(const weft_comm *comm, hier_part *part) {
     return code;
 }
 
-/* Those with a count for each rank. */
-#define COUNTED                                                                                                        \
-    (INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV) | INTER_BIT(INTER_ALLGATHERV) |                              \
-     INTER_BIT(INTER_REDUCE_SCATTER) | INTER_BIT(INTER_ALLTOALLV) | INTER_BIT(INTER_ALLTOALLW))
-
 /* `number`: of a persistent one. */
 static int prepare(weft_comm *comm, hier_part *part, bool persistent, uint64_t number) {
     int code = WEFT_SUCCESS;
-    if (!persistent && !part->arguments.strided && !comm->inner && !inter_is(part->arguments.collective, COUNTED))
+    if (!persistent && !part->arguments.strided && !comm->inner && !arrays_of(comm, &part->arguments))
         return WEFT_SUCCESS;
     part->prepared = true;
     if (part->arguments.strided && hier_lay_out(comm, &part->arguments))

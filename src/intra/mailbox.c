@@ -254,14 +254,13 @@ static bool wants_more(const intra_mailbox *mailbox) {
  * together. Since they are of one length the processor need not have read one to look for the next: it fetches several lines at once.
  */
 static unsigned take_stream(intra_mailbox *mailbox, intra_lane *lane, uint64_t word, uint64_t taken, uint64_t end) {
-    const intra_posted *run = mailbox->matching.run;
+    intra_posted *run = mailbox->matching.run;
     const int32_t source = lane->source, tag = intra_lane_tag_of(word);
     if (mailbox->matching.posted_in_table || !run || !intra_matches(run->source, run->tag, source, tag) ||
         intra_lane_kind_of(word) != INTRA_LANE_COPY)
         return 0;
     const size_t bytes = intra_lane_bytes_of(word);
-    const intra_match_link *oldest = &run->link;
-    intra_match_link *link = &mailbox->matching.run->link;
+    intra_match_link *oldest = &run->link, *link = oldest;
     unsigned count = 0;
     if (end > taken + TOGETHER)
         end = taken + TOGETHER;
@@ -270,10 +269,7 @@ static unsigned take_stream(intra_mailbox *mailbox, intra_lane *lane, uint64_t w
         if (bytes > receive->bytes || !receive->type->contiguous)
             break;
         intra_copy(receive->buffer, intra_lane_payload(lane, taken), bytes);
-        receive->posted = false;
-        receive->source = source;
-        receive->tag = tag;
-        receive->got_bytes = bytes;
+        met(receive, source, tag, bytes);
         receive->done = true;
         taken += intra_lane_room(bytes);
         link = link->next;

@@ -130,17 +130,6 @@ static inline void intra_matching_post(intra_matching *matching, intra_posted *p
     intra_matching_post_next(matching, posted);
 }
 
-/** Takes the oldest of the run out. */
-static inline intra_posted *intra_matching_next_of_run(intra_matching *matching) {
-    intra_posted *posted = matching->run;
-    intra_match_link *heir = posted->link.next, *youngest = posted->link.previous;
-    matching->run = heir != &posted->link ? intra_posted_at(heir) : NULL;
-    youngest->next = heir;
-    heir->previous = youngest;
-    matching->posted_count--;
-    return posted;
-}
-
 /** Takes the `count` oldest of the run out, at least one: those before `heir`, or all, where that is the oldest. */
 static inline void intra_matching_cut_run(intra_matching *matching, intra_match_link *heir, size_t count) {
     intra_match_link *oldest = &matching->run->link, *youngest = oldest->previous;
@@ -148,6 +137,13 @@ static inline void intra_matching_cut_run(intra_matching *matching, intra_match_
     youngest->next = heir;
     heir->previous = youngest;
     matching->posted_count -= count;
+}
+
+/** Takes the oldest of the run out. */
+static inline intra_posted *intra_matching_next_of_run(intra_matching *matching) {
+    intra_posted *posted = matching->run;
+    intra_matching_cut_run(matching, posted->link.next, 1);
+    return posted;
 }
 
 /** Takes out the oldest receive that a message of this source and tag (no wildcards) matches. NULL: there is none. */
