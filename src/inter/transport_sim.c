@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
+#include <core/wait.h>
 #include <inter/transport_sim_private.h>
 #include <stdlib.h>
 #include <string.h>
+
+void inter_sim_news(inter_sim_rank *rank) {
+    atomic_store_explicit(&rank->quiet, false, memory_order_relaxed);
+    if (!atomic_load_explicit(&rank->asleep, memory_order_relaxed))
+        return;
+    atomic_store_explicit(&rank->asleep, 0, memory_order_relaxed);
+    core_word_wake(&rank->asleep);
+}
 
 static inter_sim_item *new_item(int source, uint64_t tag, const void *buffer, size_t bytes, inter_request *request) {
     inter_sim_item *item = malloc(sizeof(*item));
@@ -29,6 +38,7 @@ static int sim_send(inter_transport *base, int peer, uint64_t tag, const void *b
     item->next_sent = self->sent;
     self->sent = item;
     inter_sim_append(&self->sim->ranks[peer].inbox, item);
+    inter_sim_news(&self->sim->ranks[peer]);
     self->sim->counts.messages++;
     self->sim->counts.bytes += bytes;
     self->sim->counts.waiting_messages++;
@@ -44,6 +54,7 @@ static int sim_recv(inter_transport *base, int peer, uint64_t tag, void *buffer,
     request->peer = peer;
     pthread_mutex_lock(&self->sim->lock);
     inter_sim_append(&self->posted, item);
+    inter_sim_news(self);
     self->sim->counts.waiting_receives++;
     pthread_mutex_unlock(&self->sim->lock);
     return WEFT_SUCCESS;
@@ -82,6 +93,7 @@ static void deliver(inter_sim_rank *self, inter_sim_item *message, inter_sim_ite
     inter_completed(receive->request->completion, code);
     free(receive);
     message->taken = true;
+    inter_sim_news(&self->sim->ranks[message->source]);
     self->sim->counts.waiting_messages--;
     self->sim->counts.waiting_receives--;
 }
@@ -132,11 +144,29 @@ static int sim_read(const inter_transport *base, int peer, inter_run *from, size
     return WEFT_SUCCESS;
 }
 
+/* Is there anything that the next progress can do, or would, did chance not hold it back? With the lock. */
+static bool may_move(const inter_sim_rank *self) {
+    if (self->fetches.first || (self->arrivals.first && self->listener))
+        return true;
+    for (const inter_sim_item *message = self->sent; message; message = message->next_sent)
+        if (message->taken)
+            return true;
+    for (const inter_sim_item *message = self->inbox.first; message; message = message->next)
+        for (const inter_sim_item *receive = self->posted.first; receive; receive = receive->next)
+            if (same(receive, message))
+                return true;
+    return false;
+}
+
+/* Without the lock where there is nothing to do: ThreadSanitizer would take it for order between all who look. */
 static unsigned sim_progress(inter_transport *base) {
     inter_sim_rank *self = (inter_sim_rank *)base;
+    if (atomic_load_explicit(&self->quiet, memory_order_relaxed))
+        return 0;
     pthread_mutex_lock(&self->sim->lock);
     unsigned events = receive_some(self) + tell_sent(self) + inter_sim_am_fetch(self);
     inter_sim_item *arrivals = inter_sim_am_take(self);
+    atomic_store_explicit(&self->quiet, !may_move(self), memory_order_relaxed);
     pthread_mutex_unlock(&self->sim->lock);
     return events + inter_sim_am_hand_over(self, arrivals);
 }
@@ -186,9 +216,24 @@ static void sim_cancel(inter_transport *base, inter_request *request) {
 }
 
 static bool sim_arm(inter_transport *base, inter_bed *bed) {
-    (void)base;
-    *bed = (inter_bed){.descriptor = -1};
-    return true;
+    inter_sim_rank *self = (inter_sim_rank *)base;
+    *bed = (inter_bed){.descriptor = -1, .word = &self->asleep};
+    pthread_mutex_lock(&self->sim->lock);
+    atomic_store_explicit(&self->asleep, 1, memory_order_relaxed);
+    bool sleeps = !may_move(self) && !self->roused;
+    self->roused = false;
+    if (!sleeps)
+        inter_sim_news(self); /* another thread may be about to sleep there, for whom this was */
+    pthread_mutex_unlock(&self->sim->lock);
+    return sleeps;
+}
+
+static void sim_rouse(inter_transport *base) {
+    inter_sim_rank *self = (inter_sim_rank *)base;
+    pthread_mutex_lock(&self->sim->lock);
+    self->roused = true;
+    inter_sim_news(self);
+    pthread_mutex_unlock(&self->sim->lock);
 }
 
 static void sim_disconnect(inter_transport *base, bool forced) {
@@ -237,6 +282,7 @@ int inter_sim_create(int size, uint64_t seed, inter_sim **sim) {
                                              .failed_peer = -1,
                                              .cancel = sim_cancel,
                                              .arm = sim_arm,
+                                             .rouse = sim_rouse,
                                              .disconnect = sim_disconnect,
                                              .open_channel = sim_open_channel,
                                              .close = sim_close};

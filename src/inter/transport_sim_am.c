@@ -43,6 +43,7 @@ static int sim_am_send(inter_transport *base, int peer, const inter_am_header *h
         self->sent = item;
     }
     inter_sim_append(&sim->ranks[peer].arrivals, item);
+    inter_sim_news(&sim->ranks[peer]);
     sim->counts.messages++;
     sim->counts.bytes += bytes;
     sim->counts.waiting_messages++;
@@ -53,10 +54,12 @@ static int sim_am_send(inter_transport *base, int peer, const inter_am_header *h
 /* With the lock: the receiver is done with it. */
 static void end_message(inter_sim_rank *self, inter_sim_item *message) {
     self->sim->counts.waiting_messages--;
-    if (message->request)
+    if (message->request) {
         message->taken = true; /* its sender frees it */
-    else
+        inter_sim_news(&self->sim->ranks[message->source]);
+    } else {
         free(message);
+    }
 }
 
 static int sim_am_fetch(inter_transport *base, const inter_arrival *arrival, void *buffer, size_t bytes,
@@ -77,6 +80,7 @@ static int sim_am_fetch(inter_transport *base, const inter_arrival *arrival, voi
     request->completion->pending++;
     pthread_mutex_lock(&self->sim->lock);
     inter_sim_append(&self->fetches, fetch);
+    inter_sim_news(self);
     self->sim->counts.waiting_receives++;
     pthread_mutex_unlock(&self->sim->lock);
     return WEFT_SUCCESS;
@@ -91,8 +95,11 @@ static void sim_am_drop(inter_transport *base, const inter_arrival *arrival) {
 
 static void sim_listen(inter_transport *base, inter_listener *listener, void *argument) {
     inter_sim_rank *self = (inter_sim_rank *)base;
+    pthread_mutex_lock(&self->sim->lock);
     self->listener = listener;
     self->listener_argument = argument;
+    inter_sim_news(self);
+    pthread_mutex_unlock(&self->sim->lock);
 }
 
 /* The next message of this look: not held by chance, and none of its sender is held before it. */
@@ -198,10 +205,6 @@ bool inter_sim_am_cancel_fetch(inter_sim_rank *self, inter_sim_item *fetch) {
     return true;
 }
 
-static void sim_rouse(inter_transport *base) {
-    (void)base; /* nobody sleeps on it */
-}
-
 /* Some, lest only one way is tried. */
 static bool sim_takes_layouts(const inter_transport *base, int peer, size_t bytes) {
     (void)base;
@@ -215,7 +218,6 @@ void inter_sim_am_open(inter_sim_rank *self) {
     self->base.takes_layouts = sim_takes_layouts;
     self->base.am_drop = sim_am_drop;
     self->base.listen = sim_listen;
-    self->base.rouse = sim_rouse;
     self->arrivals.end = &self->arrivals.first;
     self->fetches.end = &self->fetches.first;
 }

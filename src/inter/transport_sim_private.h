@@ -42,7 +42,10 @@ typedef struct inter_sim_rank {
     inter_sim_item *sent;    /* its messages that it was not told of yet */
     inter_listener *listener;
     void *listener_argument;
-    uint64_t held; /* the last look in which a message of this rank was held back */
+    uint64_t held;           /* the last look in which a message of this rank was held back */
+    _Atomic bool quiet;      /* the last progress found nothing to do, and nothing is new since */
+    _Atomic uint32_t asleep; /* 1: a thread sleeps on it, or is about to */
+    bool roused;             /* since the last time that one was about to */
 } inter_sim_rank;
 
 struct inter_sim {
@@ -67,6 +70,9 @@ static inline void inter_sim_unlink(inter_sim_list *list, inter_sim_item **link)
     if (list->end == &item->next)
         list->end = link;
 }
+
+/** Something is new for a rank: it is worth a look, and who sleeps on it sleeps no more. With the lock, as is the look before the sleep. */
+void inter_sim_news(inter_sim_rank *rank);
 
 /** Takes an item out of a list that it may be in. */
 bool inter_sim_remove(inter_sim_list *list, const inter_sim_item *item);

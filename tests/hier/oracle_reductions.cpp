@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 namespace {
 
@@ -15,19 +16,35 @@ template <class T> struct reduction {
     std::function<T(int rank, size_t index)> operand;
     std::function<T(const T &, const T &)> combine;
 
+    reduction(const weft_datatype *of, const weft_op *by, decltype(operand) brings, decltype(combine) combines)
+        : type(of), op(by), operand(std::move(brings)), combine(std::move(combines)) {}
+
+    std::vector<T> operands(int rank, size_t count) const {
+        return first_of(&brought_[rank], count, [&](size_t i) { return operand(rank, i); });
+    }
     std::vector<T> expected(int size, size_t count) const {
-        std::vector<T> result(count);
-        for (size_t i = 0; i < count; i++) {
-            result[i] = operand(0, i);
+        return first_of(&expected_[size], count, [&](size_t i) {
+            T result = operand(0, i);
             for (int rank = 1; rank < size; rank++)
-                result[i] = combine(result[i], operand(rank, i));
-        }
-        return result;
+                result = combine(result, operand(rank, i));
+            return result;
+        });
     }
     std::string text(const char *call, size_t count, bool in_place) const {
         return std::string(call) + " of " + std::to_string(count) + " " + weft_datatype_name(type) + ", " +
                weft_op_name(op) + (in_place ? ", in place" : "");
     }
+
+  private:
+    // Elements of long vectors come again after so many: a prime, so that no block or segment looks like another.
+    static constexpr size_t period = 4999;
+
+    template <class At> static std::vector<T> first_of(std::vector<T> *known, size_t count, At at) {
+        for (size_t i = known->size(); i < count; i++)
+            known->push_back(i < period ? at(i) : (*known)[i - period]);
+        return std::vector<T>(known->begin(), known->begin() + (ptrdiff_t)count);
+    }
+    mutable std::map<int, std::vector<T>> brought_, expected_; // by rank, and by how many ranks
 };
 
 // vector<bool> has no memory to compare with.
@@ -48,10 +65,7 @@ template <class T> bool same(const element<T> &a, const element<T> &b) {
 }
 
 template <class T> void put_operands(const reduction<T> &r, int rank, size_t count, unsigned char *to) {
-    for (size_t i = 0; i < count; i++) {
-        T value = r.operand(rank, i);
-        memcpy(to + i * sizeof(T), &value, sizeof(T));
-    }
+    memcpy(to, r.operands(rank, count).data(), count * sizeof(T));
 }
 
 template <class T>
@@ -239,9 +253,11 @@ TEST(Reductions, EveryTypeAndOperation) {
             using T = decltype(zero);
             ASSERT_EQ(sizeof(T), weft_datatype_size(type));
             for (const weft_op *op : oracle::operations)
-                if (oracle::defined<T>(op->kind))
+                if (oracle::defined<T>(op->kind)) {
+                    auto r = predefined<T>(type, op);
                     for (size_t count : {size_t(3), 1024 / sizeof(T) + 1})
-                        one_count(comm, predefined<T>(type, op), count, turn++);
+                        one_count(comm, r, count, turn++);
+                }
         });
     });
 }

@@ -416,7 +416,7 @@ TEST(Funneled, LeadersServeOthersFromWithinTheirProcess) {
             for (int round = 0; round < 2; round++) {
                 if (thread == 2) {
                     Caller caller(comm, shared.of(9));
-                    for (const Call &call : mixture(2, policy == WEFT_WAIT_BLOCK ? 10 : 60, uint64_t(round) + 21))
+                    for (const Call &call : mixture(2, 60, uint64_t(round) + 21))
                         caller.perform(call);
                     done[round][node] = 1;
                 } else {

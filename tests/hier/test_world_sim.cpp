@@ -106,9 +106,7 @@ TEST_P(Shapes, MixturesAreRightUnderEveryPolicy) {
             JobShape shape{GetParam(), level, policy};
             shape.slots = seed % 2 ? 2 : 16;
             shape.seed = seed % 3;
-            // Who sleeps on the network wakes by the clock: the sim transport has nothing to sleep on.
-            bool slow = shape.crawls() || (policy == WEFT_WAIT_BLOCK && shape.threads.size() > 1);
-            perform_all(shape, mixture(shape.ranks(), effort::rounds(slow ? 12 : 300), ++seed), true);
+            perform_all(shape, mixture(shape.ranks(), effort::rounds(shape.crawls() ? 12 : 300), ++seed), true);
             ASSERT_FALSE(HasFailure());
         }
 }
