@@ -97,6 +97,7 @@ typedef struct intra_member {
     bool came_through;  /* the last one did, though the communicator is broken since: hier's (derive.c) */
     uint64_t chain;     /* a hash of all taken so far, hier's (hier/ledger.h) */
     intra_cell *slot;   /* of the next one */
+    unsigned patience;  /* how long it lets others be that post when it does: intra_linger */
     uint64_t known;     /* every thread has completed the collectives up to this one */
     uint64_t waited_ns; /* in the slow part of waits; whoever counts it sets it to 0 */
     uint64_t completed; /* this one has completed all up to this one … */
