@@ -28,6 +28,29 @@ static inline void core_pause(void) {
 #endif
 }
 
+/**
+ * For how long a thread lets another one be that writes when it does, before it looks whether that has: steps of a loop, which take about a
+ * cycle each. A look that comes before the other's store takes the line from its cache, and then the line crosses twice more. So
+ * looks come a little later, by as much as they lately had to.
+ */
+typedef struct core_patience {
+    unsigned steps;
+} core_patience;
+
+static inline void core_linger(const core_patience *patience) {
+    for (unsigned step = 0; step < patience->steps; step++)
+        __asm__ volatile("");
+}
+
+/** What the look showed: the other has written, or the look was too early. */
+static inline void core_patience_learn(core_patience *patience, bool written) {
+    enum { MOST = 160, MORE = 16 };
+    if (!written)
+        patience->steps += patience->steps < MOST ? MORE : 0;
+    else if (patience->steps)
+        patience->steps--;
+}
+
 /** A policy made concrete for one group of threads; the same for all that share a flag. */
 typedef struct core_waiting {
     bool may_sleep;  /* waiters may sleep, so publishers look for sleepers */

@@ -2,7 +2,7 @@
 /**
  * A lane: the shared memory between a sender and a receiver of one host, in the receiver's segment.
  *
- *     lines   written by the sender, in turn; several short messages share one
+ *     lines   written by the sender, in the order of inter_line_at; several short messages share one
  *     taken   written by the receiver: how many lines, and how many bytes of the ring, it is done with
  *     pulls   long copies under way (pull.h): set up by the receiver, worked on by both
  *     ring    the bytes of messages that are too long for a line, written by the sender
@@ -68,6 +68,16 @@ _Static_assert(INTER_LINE_STEP + 2 * sizeof(uint64_t) + sizeof(inter_offer) <= I
 static inline uint32_t inter_line_stamp(uint64_t number, uint32_t filled) {
     return (uint32_t)number << 8 | filled;
 }
+
+/**
+ * Which line comes so many behind the first: the bits of the number in reverse. A processor that saw lines read one behind the other would
+ * fetch those ahead, out of the cache of the sender, who has them there to write.
+ */
+static inline unsigned inter_line_at(uint64_t behind) {
+    const unsigned n = (unsigned)behind % INTER_LANE_LINES;
+    return (n & 1) << 5 | (n & 2) << 3 | (n & 4) << 1 | (n & 8) >> 1 | (n & 16) >> 3 | (n & 32) >> 5;
+}
+_Static_assert(INTER_LANE_LINES == 64, "six bits are in a line's number");
 
 static inline bool inter_line_is_open(uint32_t stamp, uint64_t number) {
     return ((stamp ^ inter_line_stamp(number, 0)) >> 8) == 0;

@@ -66,12 +66,16 @@ static inline bool inter_lines_write(inter_neighbour *to, const inter_stored *me
     uint32_t kind = inter_lines_abridge(to, message), bytes = (uint32_t)message->bytes; /* of an offer in it */
     uint32_t room = inter_lines_room(kind, bytes), left = to->left;
     uint64_t number = to->sent, begin = 0;
-    if (room > left) {
-        if (!inter_lines_find_line(to))
+    const bool fits = room <= left;
+    /* In an exchange the receiver has read the line, and it would have to come back: the next one is here. */
+    if (!fits || (to->answers && !(message->kind & INTER_LINE_AM))) {
+        if (inter_lines_find_line(to)) {
+            left = INTER_LINE_ROOM;
+            number++;
+            __builtin_prefetch(&lane->lines[inter_line_at(number - 1 + INTER_LINES_AHEAD)], 1);
+        } else if (!fits) {
             return false;
-        left = INTER_LINE_ROOM;
-        number++;
-        __builtin_prefetch(&lane->lines[(number - 1 + INTER_LINES_AHEAD) % INTER_LANE_LINES], 1);
+        }
     }
     if (inter_line_is(kind, INTER_LINE_EAGER)) {
         if (!inter_lines_find_ring(to, bytes, &begin))
@@ -84,7 +88,7 @@ static inline bool inter_lines_write(inter_neighbour *to, const inter_stored *me
             return false;
         message->request->buffer = (void *)(uintptr_t)message->buffer; /* it is packed from there */
     }
-    inter_line *line = &lane->lines[(number - 1) % INTER_LANE_LINES];
+    inter_line *line = &lane->lines[inter_line_at(number - 1)];
     uint32_t filled = INTER_LINE_ROOM - left;
     unsigned char *at = &line->room[filled + INTER_LINE_STEP];
     atomic_store_explicit(&line->controls[filled / INTER_LINE_STEP], inter_line_control(kind, bytes),
@@ -104,6 +108,7 @@ static inline bool inter_lines_write(inter_neighbour *to, const inter_stored *me
     atomic_store_explicit(&line->stamp, inter_line_stamp(number, filled + room), memory_order_release);
     to->sent = number;
     to->left = left - room;
+    to->answers = false;
     if (kind & INTER_LINE_AM) {
         to->next_said = message->tag + 1;
         to->last_said = message->word;
@@ -132,8 +137,7 @@ static inline int inter_lines_post(inter_lines *lines, inter_neighbour *to, cons
 
 /** How much of a line from a neighbour is filled; 0: it is not open. Acquire: pairs with inter_lines_write. */
 static inline uint32_t inter_lines_filled(const inter_neighbour *from, uint64_t number) {
-    uint32_t stamp =
-        atomic_load_explicit(&from->from->lines[(number - 1) % INTER_LANE_LINES].stamp, memory_order_acquire);
+    uint32_t stamp = atomic_load_explicit(&from->from->lines[inter_line_at(number - 1)].stamp, memory_order_acquire);
     return inter_line_is_open(stamp, number) ? inter_line_filled(stamp) : 0;
 }
 
@@ -190,6 +194,7 @@ static inline inter_stored inter_lines_read(const inter_neighbour *from, const i
 /** A message was taken, and ended there in its line; its part of the ring may be written again. */
 static inline void inter_lines_took(inter_neighbour *from, const inter_stored *message, uint32_t end) {
     from->read = end;
+    from->answers = !(message->kind & INTER_LINE_AM);
     if (message->kind & INTER_LINE_AM) {
         from->next_heard = message->tag + 1;
         from->last_heard = message->word;

@@ -194,9 +194,9 @@ static inline bool is_wanted(const inter_lines *lines, const inter_neighbour *fr
 
 /* Takes what a line has up to `filled`; false when a message stays there: nobody wants it yet, or there is no memory. */
 static bool take_line(inter_lines *lines, inter_neighbour *from, uint32_t filled, unsigned *events) {
-    const inter_line *line = &from->from->lines[from->taken % INTER_LANE_LINES];
+    const inter_line *line = &from->from->lines[inter_line_at(from->taken)];
     if (!from->read && filled == INTER_LINE_ROOM) /* the sender is ahead: the next line is there too, or soon */
-        __builtin_prefetch(&from->from->lines[(from->taken + 1) % INTER_LANE_LINES]);
+        __builtin_prefetch(&from->from->lines[inter_line_at(from->taken + 1)]);
     while (from->read < filled) {
         uint32_t end = from->read;
         if (!is_wanted(lines, from))
@@ -217,13 +217,14 @@ unsigned inter_lines_take(inter_lines *lines, inter_neighbour *from) {
     unsigned events = 0;
     for (bool over = false;;) {
         uint32_t filled = inter_lines_filled(from, from->taken + 1);
+        const bool more = filled > from->read;
         if (!take_line(lines, from, filled, &events))
             break;
         if (over || from->read == INTER_LINE_ROOM) {
             inter_lines_leave(from), over = false;
             if (events >= MOST_AT_ONCE)
                 break;
-        } else if (!is_wanted(lines, from) || !(over = inter_lines_is_over(from)))
+        } else if (more || !is_wanted(lines, from) || !(over = inter_lines_is_over(from)))
             break; /* else once more, for what was added before it was */
     }
     return events;

@@ -172,24 +172,13 @@ static inline bool intra_await_all(intra_meeting *meeting, unsigned phase) {
     return intra_have_met(meeting);
 }
 
-/** In steps of a loop, which take about a cycle each: so many more when a look came too early, one less when it did not. */
-#define INTRA_MOST_PATIENCE 160
-#define INTRA_MORE_PATIENCE 16
-
-/**
- * Before the first look at the flag of a thread that posts when this one does. A look that comes before the other's store takes the line
- * from its cache, and then it has to cross twice more. So the look comes a little later, by as much as it lately had to.
- */
+/** Before the first look at those that post when this thread does. */
 static inline void intra_linger(const intra_meeting *meeting, unsigned phase) {
     intra_member *member = meeting->member;
     if (!meeting->hot || meeting->team->threads == 1)
         return;
-    for (unsigned step = 0; step < member->patience; step++)
-        __asm__ volatile("");
-    if (!intra_has_posted(meeting, member->thread == 0, phase))
-        member->patience += member->patience < INTRA_MOST_PATIENCE ? INTRA_MORE_PATIENCE : 0;
-    else if (member->patience)
-        member->patience--;
+    core_linger(&member->patience);
+    core_patience_learn(&member->patience, intra_has_posted(meeting, member->thread == 0, phase));
 }
 
 /**

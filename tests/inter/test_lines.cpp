@@ -3,6 +3,7 @@
 // reads and writes its own memory as that of another process.
 #include "active_messages.h"
 #include "effort.h"
+#include "forge_line.h"
 #include "intra/threads.h"
 
 #include <algorithm>
@@ -487,6 +488,28 @@ TEST_F(Lines, LinesAreSharedByMessagesOfAllLengths) {
         }
     }
     EXPECT_GT(taken, 20000u);
+}
+
+// Who has answered has read the line, and does not get another message there: the next one has a line of its own. Streams share them.
+TEST_F(Lines, MessagesOfAnExchangeDoNotShareLines) {
+    const std::string text = "12345678";
+    const uint64_t rounds = 100; // more than a lane has lines
+    for (uint64_t round = 0; round < rounds; round++) {
+        Receive at_first(transport[0], 1, round, text.size()), at_second(transport[1], 0, round, text.size());
+        Pending first, second;
+        ASSERT_EQ(send(0, 1, round, text, &first.request), WEFT_SUCCESS);
+        ASSERT_EQ(send(1, 0, round, text, &second.request), WEFT_SUCCESS);
+        while (at_first.completion.pending || at_second.completion.pending)
+            progress_all();
+        EXPECT_EQ(at_first.text, text);
+        EXPECT_EQ(at_second.text, text);
+        for (int rank : {0, 1})
+            EXPECT_EQ(lines_opened(lines[rank], 1 - rank), round + 1);
+    }
+    std::deque<Pending> stream(9);
+    for (Pending &one : stream)
+        ASSERT_EQ(send(0, 1, rounds, text, &one.request), WEFT_SUCCESS);
+    EXPECT_EQ(lines_opened(lines[0], 1), rounds + 3);
 }
 
 TEST_F(Lines, WrongLengthsAreErrors) {

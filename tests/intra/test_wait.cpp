@@ -170,6 +170,22 @@ TEST(Idle, WhatMovesKeepsTheWaiterAwake) {
     EXPECT_EQ(driver.tired_calls, 0);
 }
 
+// However often others are late, a look is put off by some hundred cycles at most; and not at all when they never are.
+TEST(Patience, GrowsAndEnds) {
+    core_patience patience{};
+    core_patience_learn(&patience, true);
+    EXPECT_EQ(patience.steps, 0u);
+    core_patience_learn(&patience, false);
+    EXPECT_GT(patience.steps, 0u);
+    for (int look = 0; look < 1000; look++)
+        core_patience_learn(&patience, false);
+    EXPECT_LT(patience.steps, 200u);
+    core_linger(&patience);
+    for (int look = 0; look < 1000; look++)
+        core_patience_learn(&patience, true);
+    EXPECT_EQ(patience.steps, 0u);
+}
+
 TEST(Backoff, GoesThroughItsStages) {
     core_waiting waiting{};
     waiting.may_sleep = true;
