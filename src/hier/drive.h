@@ -19,6 +19,12 @@ static inline int hier_looks_in_funnel(const core_waiting *waiting) {
     return waiting->hot ? 16 : 1;
 }
 
+/** The first look at the engine of who has just sent what others wait for, where all have cores. With the funnel. */
+static inline void hier_look_first(hier_world *world) {
+    core_linger(&world->patience);
+    core_patience_learn(&world->patience, inter_engine_progress(&world->engine));
+}
+
 #define HIER_ALL_EVERY 64
 
 /**

@@ -326,6 +326,8 @@ static void drive_soon(hier_call *call) {
         return;
     if (call->slot->started < call->meeting.sequence)
         hier_check_and_start(call);
+    if (!core_flag_reached(flag, value))
+        hier_look_first(world);
     for (int rounds = hier_looks_in_funnel(&call->meeting.team->waiting); rounds && !core_flag_reached(flag, value);
          rounds--)
         inter_engine_progress(&world->engine);

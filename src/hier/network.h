@@ -113,9 +113,12 @@ static inline void *hier_scratch(const hier_call *call, size_t bytes) {
     return intra_scratch_take(call->scratch, bytes);
 }
 
-/** More of it: what is copied since the call is in place; what the leader has planned; and, for start functions, arrays by node. */
-enum { HIER_COPIES = 1, HIER_PLAN, HIER_ARRAYS };
-_Static_assert(HIER_ARRAYS < INTRA_SCRATCHES, "a scratch for each");
+/**
+ * More of it: what is copied since the call is in place; what the leader has planned; for start functions, arrays by node; and the user's
+ * arrays, of a call that returns before it is over.
+ */
+enum { HIER_COPIES = 1, HIER_PLAN, HIER_ARRAYS, HIER_COUNTS };
+_Static_assert(HIER_COUNTS < INTRA_SCRATCHES, "a scratch for each");
 
 static inline void *hier_more_scratch(const hier_call *call, int which, size_t bytes) {
     return intra_scratch_take(&call->scratch[which], bytes);

@@ -24,12 +24,11 @@ typedef struct hier_part {
     weft_request base; /* its next_free links the communicator's lists of parts, too */
     enum hier_part_state state;
     hier_collective *run;
-    bool prepared;            /* it may have a ring, arrays, staged memory or types that it keeps */
+    bool prepared;            /* it may have a ring, staged memory or types that it keeps */
     hier_arguments arguments; /* on staged memory, if there is some */
     hier_call call;
     intra_scratch scratch[INTRA_SCRATCHES];
     hier_ring *ring; /* of a persistent one, else NULL */
-    void *arrays;    /* of the arguments: copies of the user's, or NULL */
     char *sentence;  /* of what went wrong, or NULL */
     /* As the user's arguments have it, which need not stay: */
     hier_moved moved;

@@ -79,7 +79,7 @@ static int copy_arrays(const weft_comm *comm, hier_part *part) {
     bool typed = a->collective == INTER_ALLTOALLW;
     if (!which)
         return WEFT_SUCCESS;
-    void *memory = part->arrays = malloc(6 * ranks * sizeof(size_t));
+    void *memory = intra_scratch_take(&part->scratch[HIER_COUNTS], 6 * ranks * sizeof(size_t));
     if (!memory)
         return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for the counts of %zu ranks", comm->rank, a->call,
                           ranks);
@@ -130,9 +130,7 @@ static void give_prepared(weft_comm *comm, hier_part *part) {
     hier_staging_free(part->arguments.staging);
     if (part->arguments.laid_out)
         hier_types_release(comm, &part->arguments);
-    free(part->arrays);
     part->ring = NULL;
-    part->arrays = NULL;
     part->prepared = false;
 }
 
@@ -172,8 +170,8 @@ static int prepare_in_order(const weft_comm *comm, hier_part *part) {
 /* `number`: of a persistent one. */
 static int prepare(weft_comm *comm, hier_part *part, bool persistent, uint64_t number) {
     int code = WEFT_SUCCESS;
-    if (!persistent && !part->arguments.strided && !comm->inner && !arrays_of(comm, &part->arguments))
-        return WEFT_SUCCESS;
+    if (!persistent && !part->arguments.strided && !comm->inner)
+        return copy_arrays(comm, part);
     part->prepared = true;
     if (part->arguments.strided && hier_lay_out(comm, &part->arguments))
         hier_types_retain(comm, &part->arguments);

@@ -299,10 +299,8 @@ int hier_request_make(weft_comm *comm, const hier_arguments *arguments, bool per
 bool hier_request_ends_soon(weft_request *request) {
     const hier_operation *operation = operation_of(request);
     hier_world *world = request->comm->world;
-    if (!operation->complete && world->waiting.hot) { /* what comes is sent when this process sends */
-        core_linger(&world->patience);
-        core_patience_learn(&world->patience, inter_engine_progress(&world->engine));
-    }
+    if (!operation->complete && world->waiting.hot)
+        hier_look_first(world);
     for (int rounds = hier_looks_in_funnel(&world->waiting); rounds > 0 && !operation->complete; rounds--)
         inter_engine_progress(&world->engine);
     hier_looked_soon(world, operation->complete && operation->error);

@@ -80,7 +80,7 @@ typedef struct intra_line {
 } intra_line;
 
 /** Memory for one collective after the other, grown on demand: pieces of it that one may need beside each other. */
-#define INTRA_SCRATCHES 4
+#define INTRA_SCRATCHES 5
 
 typedef struct intra_scratch {
     void *memory;
