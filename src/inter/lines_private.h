@@ -63,7 +63,7 @@ typedef struct inter_neighbour {
     int process;                   /* … and its process id */
     /* What goes to it: */
     uint32_t left; /* free bytes of the line that was opened last */
-    bool answers;  /* a tagged message has come from it since the last one to it */
+    bool answers;  /* what came from it last was a tagged message, and nothing has gone to it since */
     inter_lane *to;
     uint64_t next_said;              /* the header's first word that an active message need not bring … */
     uint64_t sent;                   /* lines that were opened */

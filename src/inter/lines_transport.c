@@ -213,18 +213,22 @@ static bool take_line(inter_lines *lines, inter_neighbour *from, uint32_t filled
 /* Then others have their turn: a sender may add as fast as this end takes. */
 #define MOST_AT_ONCE 64
 
+/*
+ * The line behind the one that is read is looked at only when this one has nothing new: mostly it is not open yet, and the look takes it
+ * from its sender, who is about to write there.
+ */
 unsigned inter_lines_take(inter_lines *lines, inter_neighbour *from) {
     unsigned events = 0;
     for (bool over = false;;) {
         uint32_t filled = inter_lines_filled(from, from->taken + 1);
-        const bool more = filled > from->read;
+        const bool has_new = filled > from->read;
         if (!take_line(lines, from, filled, &events))
             break;
         if (over || from->read == INTER_LINE_ROOM) {
             inter_lines_leave(from), over = false;
             if (events >= MOST_AT_ONCE)
                 break;
-        } else if (more || !is_wanted(lines, from) || !(over = inter_lines_is_over(from)))
+        } else if (has_new || !is_wanted(lines, from) || !(over = inter_lines_is_over(from)))
             break; /* else once more, for what was added before it was */
     }
     return events;

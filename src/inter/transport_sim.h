@@ -5,7 +5,7 @@
  * Every send is a rendezvous: it completes only when its receiver has taken the message, so a schedule that counts on
  * buffering deadlocks here, where a real network would hide it. With a seed, messages are held back at random (those of
  * equal source and tag keep their order), so that schedules meet deliveries in many orders. Ranks may be driven by
- * different threads.
+ * different threads, which may sleep on it.
  */
 #ifndef INTER_TRANSPORT_SIM_H
 #define INTER_TRANSPORT_SIM_H
