@@ -34,9 +34,14 @@ build() {
 }
 
 # tidy: the C files that clang compiled for the TSan build, with its flags; long ones first, so that no core waits for the last.
+# The analyzer gives a function up after fewer steps than the 225,000 of its default: those take four fifths of the time.
 tidy() {
+    local option steps=()
+    for option in -Xclang -analyzer-config -Xclang max-nodes=50000; do
+        steps+=("--extra-arg=$option")
+    done
     sed -nE 's/^ *"file": "(.*\.c)",?$/\1/p' build-tsan/compile_commands.json | sort -u | xargs -d '\n' ls -S |
-        xargs -d '\n' -P "$jobs" -n 1 clang-tidy --quiet -p build-tsan 2>&1 |
+        xargs -d '\n' -P "$jobs" -n 1 clang-tidy --quiet -p build-tsan "${steps[@]}" 2>&1 |
         sed -E '/^[0-9]+ warnings? generated\.$/d'
 }
 

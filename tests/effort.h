@@ -12,6 +12,9 @@ namespace effort {
 
 constexpr size_t parts = TESTS_PARTS;
 
+// Elements of a long vector. Sanitizers' allocators get long pieces from the system each time, and their pages are dear.
+constexpr size_t long_count = parts == 1 ? 5000 : 1500;
+
 // Of `all` rounds.
 template <class Number> constexpr Number rounds(Number all) {
     return Number((size_t(all) + parts - 1) / parts);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // alltoallv and alltoallw with uneven and zero counts, gaps, blocks in any order and displacements below zero. The whole receive buffer is
 // compared, gaps included.
+#include "effort.h"
 #include "oracle_form.h"
 #include "oracle_job.h"
 
@@ -128,7 +129,7 @@ TEST(Alltoallv, Hundreds) {
 }
 
 TEST(Alltoallv, Thousands) {
-    job::on_both([](weft_comm *comm) { sweep(comm, 5000, 1, false); });
+    job::on_both([](weft_comm *comm) { sweep(comm, effort::long_count, 1, false); });
 }
 
 TEST(Alltoallw, FewElements) {
@@ -140,7 +141,7 @@ TEST(Alltoallw, Hundreds) {
 }
 
 TEST(Alltoallw, Thousands) {
-    job::on_both([](weft_comm *comm) { sweep(comm, 5000, 1, true); });
+    job::on_both([](weft_comm *comm) { sweep(comm, effort::long_count, 1, true); });
 }
 
 TEST(Alltoallv, NothingAtAll) {

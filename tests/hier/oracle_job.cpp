@@ -2,6 +2,7 @@
 #include "oracle_job.h"
 #include "directory_bootstrap.h"
 
+#include <algorithm>
 #include <atomic>
 #include <climits>
 #include <cstdio>
@@ -154,19 +155,27 @@ uint64_t hash(uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
     return h;
 }
 
+static uint64_t word_of(uint64_t seed, size_t at) {
+    uint64_t word = (seed + at + 1) * 0x9e3779b97f4a7c15;
+    return word ^ word >> 29;
+}
+
 void fill(void *at, size_t bytes, uint64_t seed) {
     auto *to = static_cast<unsigned char *>(at);
     for (size_t done = 0; done < bytes; done += sizeof(uint64_t)) {
-        uint64_t word = (seed + done + 1) * 0x9e3779b97f4a7c15;
-        word ^= word >> 29;
-        memcpy(to + done, &word, bytes - done < sizeof(word) ? bytes - done : sizeof(word));
+        uint64_t word = word_of(seed, done);
+        memcpy(to + done, &word, std::min(bytes - done, sizeof(word)));
     }
 }
 
 bool matches(const void *at, size_t bytes, uint64_t seed) {
-    std::vector<unsigned char> expected(bytes);
-    fill(expected.data(), bytes, seed);
-    return bytes == 0 || memcmp(at, expected.data(), bytes) == 0;
+    auto *from = static_cast<const unsigned char *>(at);
+    for (size_t done = 0; done < bytes; done += sizeof(uint64_t)) {
+        uint64_t word = word_of(seed, done);
+        if (memcmp(from + done, &word, std::min(bytes - done, sizeof(word))) != 0)
+            return false;
+    }
+    return true;
 }
 
 } // namespace job

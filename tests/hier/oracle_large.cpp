@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <vector>
@@ -13,25 +15,18 @@ namespace {
 
 constexpr size_t count = (size_t(1) << 31) + 5;
 constexpr size_t chunk = size_t(1) << 20;
-constexpr size_t period = 64 * chunk;
-constexpr size_t tail = (size_t(1) << 31) - period; // from here on, memory of its own
 
-// 2^31 + 5 addresses but little memory: the same `period` bytes again and again, and then a tail with 2^31 in its middle. All
-// of it could be allocated, but to touch it first would take longer than the test. What is written must be as periodic.
+// In large pages: to touch as many small ones would take longer than all else.
 class memory {
   public:
-    memory() : at_(map(nullptr, tail + 2 * period, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1)) {
-        int file = memfd_create("weft-large", MFD_CLOEXEC);
-        if (ftruncate(file, period) != 0)
+    memory() : at_(static_cast<unsigned char *>(mmap(nullptr, count + chunk, PROT_READ | PROT_WRITE, flags, -1, 0))) {
+        if (at_ == MAP_FAILED)
             abort();
-        for (size_t begin = 0; begin < tail; begin += period)
-            map(at_ + begin, period, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, file);
-        map(at_ + tail, 2 * period, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1);
-        close(file);
+        madvise(at_, count + chunk, MADV_HUGEPAGE);
         memset(at_ + count, job::buffer::filler, chunk);
     }
     ~memory() {
-        munmap(at_, tail + 2 * period);
+        munmap(at_, count + chunk);
     }
     unsigned char *get() {
         return at_;
@@ -41,14 +36,17 @@ class memory {
     }
 
   private:
-    static unsigned char *map(unsigned char *where, size_t bytes, int protection, int flags, int file) {
-        void *at = mmap(where, bytes, protection, flags, file, 0);
-        if (at == MAP_FAILED)
-            abort();
-        return static_cast<unsigned char *>(at);
-    }
+    static constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     unsigned char *at_;
 };
+
+// A rank's, the same in all tests.
+memory &memory_of(weft_comm *comm) {
+    static std::mutex mutex;
+    static std::map<int, memory> memories;
+    std::lock_guard<std::mutex> lock(mutex);
+    return memories[weft_rank(comm)];
+}
 
 // Blocks of one pattern with their place in front: a block in the wrong place shows, and memcmp is fast.
 class pattern {
@@ -59,20 +57,17 @@ class pattern {
             byte |= mask;
     }
     void put(unsigned char *to) {
-        for (size_t at = 0; at < count; at = next(at))
+        for (size_t at = 0; at < count; at += chunk)
             memcpy(to + at, placed(at), length(at));
     }
     bool stands_in(const unsigned char *from) {
-        for (size_t at = 0; at < count; at = next(at))
+        for (size_t at = 0; at < count; at += chunk)
             if (memcmp(from + at, placed(at), length(at)) != 0)
                 return false;
         return true;
     }
 
   private:
-    static size_t next(size_t at) {
-        return at + chunk == period ? tail : at + chunk; // the periods between are the first one's memory
-    }
     const unsigned char *placed(size_t at) {
         memcpy(block_.data(), &at, sizeof(at));
         return block_.data();
@@ -86,7 +81,7 @@ class pattern {
 TEST(Large, Bcast) {
     job::on_team([](weft_comm *comm) {
         int root = weft_size(comm) - 1;
-        memory buffer;
+        memory &buffer = memory_of(comm);
         pattern data(0);
         if (weft_rank(comm) == root)
             data.put(buffer.get());
@@ -99,7 +94,7 @@ TEST(Large, Bcast) {
 // Every rank but the first brings more bits, so that the first one's pattern is the result. To do it again changes nothing.
 TEST(Large, Allreduce) {
     job::on_team([](weft_comm *comm) {
-        memory buffer;
+        memory &buffer = memory_of(comm);
         pattern(weft_rank(comm) ? 0xf0 : 0).put(buffer.get());
         job::ok(weft_allreduce(WEFT_IN_PLACE, buffer.get(), count, WEFT_BYTE, WEFT_BAND, comm), comm,
                 "allreduce of 2^31 + 5 bytes");
@@ -117,7 +112,7 @@ TEST(Large, Messages) {
     ASSERT_EQ(weft_type_commit(&rotated), WEFT_SUCCESS);
     job::on_team([rotated](weft_comm *comm) {
         for (const weft_datatype *type : {WEFT_BYTE, const_cast<const weft_datatype *>(rotated)}) {
-            memory buffer;
+            memory &buffer = memory_of(comm);
             size_t elements = type == WEFT_BYTE ? count : 1, got = 0;
             weft_status status{};
             if (weft_rank(comm) == 0) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The collectives that move data, against what each rank must end with. Blocks are patterns that name their source and
 // destination, so every byte tells where it came from.
+#include "effort.h"
 #include "grouped.h"
 #include "oracle_form.h"
 #include "oracle_job.h"
@@ -24,7 +25,7 @@ const type_pair pairs[] = {{WEFT_BYTE, WEFT_BYTE, 1},
 // Elements of the receiving type: around nothing, around the 1024 bytes that travel inside a cell, and long.
 std::vector<size_t> counts_of(const weft_datatype *type) {
     size_t inlined = 1024 / weft_datatype_size(type);
-    return {0, 1, 3, 17, inlined - 1, inlined, inlined + 1, 5000};
+    return {0, 1, 3, 17, inlined - 1, inlined, inlined + 1, effort::long_count};
 }
 
 struct setting {
@@ -190,7 +191,7 @@ void sweep(weft_comm *comm, movement move, bool rooted) {
                     run(comm, move, types, count, root, turn % 2 == 0);
             }
         }
-    run(comm, move, pairs[0], 100000, rooted ? size - 1 : 0, false);
+    run(comm, move, pairs[0], effort::rounds(100000), rooted ? size - 1 : 0, false);
 }
 
 TEST(Movement, Bcast) {
@@ -200,7 +201,7 @@ TEST(Movement, Bcast) {
 TEST(Movement, BcastLong) {
     job::on_both([](weft_comm *comm) {
         for (int root = 0; root < weft_size(comm); root++)
-            run(comm, bcast, pairs[1], 100000, root, false);
+            run(comm, bcast, pairs[1], effort::rounds(100000), root, false);
     });
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reductions against a left fold over the ranks, element by element.
+#include "effort.h"
 #include "oracle_form.h"
 #include "oracle_operands.h"
 
@@ -9,26 +10,31 @@
 
 namespace {
 
-// One reduction of elements of type T: what each rank brings, and how two combine.
-template <class T> struct reduction {
+// Elements as bytes. The tests know their types only where operands are made and combined: forty types through all of this
+// file would keep the compiler for half a minute.
+using elements = std::vector<unsigned char>;
+
+// One reduction: what each rank brings, and how two elements combine.
+class reduction {
+  public:
     const weft_datatype *type;
     const weft_op *op;
-    std::function<T(int rank, size_t index)> operand;
-    std::function<T(const T &, const T &)> combine;
+    size_t size, alignment; // of an element
 
-    reduction(const weft_datatype *of, const weft_op *by, decltype(operand) brings, decltype(combine) combines)
-        : type(of), op(by), operand(std::move(brings)), combine(std::move(combines)) {}
+    template <class Operand, class Combine>
+    reduction(const weft_datatype *of, const weft_op *by, Operand brings, Combine combines)
+        : reduction(of, by, (std::decay_t<decltype(brings(0, size_t(0)))> *)nullptr, brings, combines) {}
 
-    std::vector<T> operands(int rank, size_t count) const {
-        return first_of(&brought_[rank], count, [&](size_t i) { return operand(rank, i); });
+    // Of how many elements at least; good until more are asked for.
+    const unsigned char *operands(int rank, size_t count) const {
+        return first_of(&brought_[rank], count, [&](void *to, size_t i) { operand_(to, rank, i); }).data();
     }
-    std::vector<T> expected(int size, size_t count) const {
-        return first_of(&expected_[size], count, [&](size_t i) {
-            T result = operand(0, i);
-            for (int rank = 1; rank < size; rank++)
-                result = combine(result, operand(rank, i));
-            return result;
-        });
+    elements expected(int ranks, size_t count) const {
+        const elements &all = first_of(&expected_[ranks], count, [&](void *to, size_t i) { fold_(to, ranks, i); });
+        return elements(all.begin(), all.begin() + (ptrdiff_t)(count * size));
+    }
+    bool same(const void *a, const void *b) const {
+        return same_(a, b);
     }
     std::string text(const char *call, size_t count, bool in_place) const {
         return std::string(call) + " of " + std::to_string(count) + " " + weft_datatype_name(type) + ", " +
@@ -36,111 +42,142 @@ template <class T> struct reduction {
     }
 
   private:
+    template <class T, class Operand, class Combine>
+    reduction(const weft_datatype *of, const weft_op *by, T *, Operand brings, Combine combines)
+        : type(of), op(by), size(sizeof(T)), alignment(alignof(T)), operand_([brings](void *to, int rank, size_t i) {
+              T value = brings(rank, i);
+              memcpy(to, &value, sizeof(T));
+          }),
+          fold_([brings, combines](void *to, int ranks, size_t i) {
+              T result = brings(0, i);
+              for (int rank = 1; rank < ranks; rank++)
+                  result = combines(result, brings(rank, i));
+              memcpy(to, &result, sizeof(T));
+          }),
+          same_([](const void *a, const void *b) {
+              T left, right;
+              memcpy(&left, a, sizeof(T));
+              memcpy(&right, b, sizeof(T));
+              if constexpr (oracle::is_complex<T>::value)
+                  return left == right; // the sign of a zero depends on the order of the products
+              else
+                  return oracle::same(left, right);
+          }) {
+        static_assert(std::is_trivially_copyable_v<T>);
+    }
+
     // Elements of long vectors come again after so many: a prime, so that no block or segment looks like another.
     static constexpr size_t period = 4999;
 
-    template <class At> static std::vector<T> first_of(std::vector<T> *known, size_t count, At at) {
-        for (size_t i = known->size(); i < count; i++)
-            known->push_back(i < period ? at(i) : (*known)[i - period]);
-        return std::vector<T>(known->begin(), known->begin() + (ptrdiff_t)count);
+    template <class At> const elements &first_of(elements *known, size_t count, At at) const {
+        for (size_t i = known->size() / size; i < count; i++) {
+            known->resize((i + 1) * size);
+            if (i < period)
+                at(&(*known)[i * size], i);
+            else
+                memcpy(&(*known)[i * size], &(*known)[(i - period) * size], size);
+        }
+        return *known;
     }
-    mutable std::map<int, std::vector<T>> brought_, expected_; // by rank, and by how many ranks
+    std::function<void(void *to, int rank, size_t index)> operand_;
+    std::function<void(void *to, int ranks, size_t index)> fold_;
+    std::function<bool(const void *, const void *)> same_;
+    mutable std::map<int, elements> brought_, expected_; // by rank, and by how many ranks
 };
 
-// vector<bool> has no memory to compare with.
-template <class T> struct element { T value; };
-
-template <class T> reduction<element<T>> predefined(const weft_datatype *type, const weft_op *op) {
+template <class T> reduction predefined(const weft_datatype *type, const weft_op *op) {
     core_op_kind kind = op->kind;
-    return {type, op, [kind](int rank, size_t index) { return element<T>{oracle::operand<T>(kind, rank, index)}; },
-            [kind](const element<T> &a, const element<T> &b) {
-                return element<T>{oracle::combine<T>(kind, a.value, b.value)};
-            }};
-}
-template <class T> bool same(const element<T> &a, const element<T> &b) {
-    if constexpr (oracle::is_complex<T>::value)
-        return a.value == b.value; // the sign of a zero depends on the order of the products
-    else
-        return oracle::same(a.value, b.value);
+    return {type, op, [kind](int rank, size_t index) { return oracle::operand<T>(kind, rank, index); },
+            [kind](T a, T b) { return oracle::combine<T>(kind, a, b); }};
 }
 
-template <class T> void put_operands(const reduction<T> &r, int rank, size_t count, unsigned char *to) {
-    memcpy(to, r.operands(rank, count).data(), count * sizeof(T));
-}
+// What a rank sends: its operands; in place it has a buffer that is not used.
+struct sent {
+    const reduction &r;
+    int rank;
+    size_t count;
+    bool in_place;
+    job::buffer buffer{count * r.size, r.alignment};
 
-template <class T>
-void compare(weft_comm *comm, const std::vector<T> &expected, const job::buffer &got, std::string text) {
-    for (size_t i = 0; i < expected.size(); i++) {
-        T value;
-        memcpy(&value, got.data() + i * sizeof(T), sizeof(T));
-        using ::same;
-        using oracle::same;
-        if (!same(expected[i], value)) {
-            job::check(false, comm, text + ": element " + std::to_string(i) + " is wrong");
+    const void *argument() const {
+        return in_place ? WEFT_IN_PLACE : count ? buffer.data() : nullptr;
+    }
+    // In place they are in `recv`.
+    void fill(const job::buffer &recv) const {
+        const unsigned char *from = r.operands(rank, count);
+        std::copy(from, from + count * r.size, in_place ? recv.data() : buffer.data());
+    }
+    bool unchanged() const {
+        if (in_place)
+            return buffer.untouched();
+        return buffer.intact() && std::equal(buffer.data(), buffer.data() + buffer.size(), r.operands(rank, count));
+    }
+};
+
+void compare(weft_comm *comm, const reduction &r, const unsigned char *expected, size_t bytes, const job::buffer &got,
+             std::string text) {
+    bool alike = std::equal(expected, expected + bytes, got.data());
+    for (size_t at = 0; !alike && at < bytes; at += r.size)
+        if (!r.same(expected + at, got.data() + at)) {
+            job::check(false, comm, text + ": element " + std::to_string(at / r.size) + " is wrong");
             break;
         }
-    }
     job::check(got.intact(), comm, text + ": bytes around the receive buffer");
 }
 
-template <class T>
-void allreduce(weft_comm *comm, const reduction<T> &r, const std::vector<T> &expected, bool in_place) {
-    size_t count = expected.size(), bytes = count * sizeof(T);
-    job::buffer send(bytes, alignof(T)), recv(bytes, alignof(T));
+void allreduce(weft_comm *comm, const reduction &r, const elements &expected, bool in_place) {
+    size_t bytes = expected.size(), count = bytes / r.size;
+    job::buffer recv(bytes, r.alignment);
+    sent send{r, weft_rank(comm), count, in_place};
+    send.fill(recv);
     std::string text = r.text("allreduce", count, in_place);
-    put_operands(r, weft_rank(comm), count, in_place ? recv.data() : send.data());
-    std::vector<unsigned char> before(send.data(), send.data() + bytes);
-    const void *from = in_place ? WEFT_IN_PLACE : count ? send.data() : nullptr;
-    job::ok(FORM(allreduce)(from, count ? recv.data() : nullptr, count, r.type, r.op, comm), comm, text);
-    compare(comm, expected, recv, text);
-    job::check(send.intact() && std::equal(before.begin(), before.end(), send.data()), comm, text + ": send changed");
+    job::ok(FORM(allreduce)(send.argument(), count ? recv.data() : nullptr, count, r.type, r.op, comm), comm, text);
+    compare(comm, r, expected.data(), expected.size(), recv, text);
+    job::check(send.unchanged(), comm, text + ": send changed");
 }
 
-template <class T>
-void reduce(weft_comm *comm, const reduction<T> &r, const std::vector<T> &expected, int root, bool in_place) {
-    size_t count = expected.size(), bytes = count * sizeof(T);
+void reduce(weft_comm *comm, const reduction &r, const elements &expected, int root, bool in_place) {
+    size_t bytes = expected.size(), count = bytes / r.size;
     int rank = weft_rank(comm);
     bool at_root = rank == root;
-    job::buffer send(bytes, alignof(T)), recv(bytes, alignof(T));
+    job::buffer recv(bytes, r.alignment);
+    sent send{r, rank, count, in_place && at_root};
+    send.fill(recv);
     std::string text = r.text("reduce", count, in_place) + ", root " + std::to_string(root);
-    put_operands(r, rank, count, in_place && at_root ? recv.data() : send.data());
-    std::vector<unsigned char> before(send.data(), send.data() + bytes);
     // Elsewhere the receive buffer means nothing: there may be none, and one that is there is not touched.
     void *to = at_root || rank % 2 ? recv.data() : nullptr;
-    job::ok(FORM(reduce)(in_place && at_root ? WEFT_IN_PLACE : send.data(), to, count, r.type, r.op, root, comm), comm,
-            text);
+    job::ok(FORM(reduce)(send.argument(), to, count, r.type, r.op, root, comm), comm, text);
     if (at_root)
-        compare(comm, expected, recv, text);
+        compare(comm, r, expected.data(), expected.size(), recv, text);
     else
         job::check(recv.untouched(), comm, text + ": wrote to the receive buffer of a rank that is not the root");
-    job::check(send.intact() && std::equal(before.begin(), before.end(), send.data()), comm, text + ": send changed");
+    job::check(send.unchanged(), comm, text + ": send changed");
 }
 
 // `expected`: of this rank. Rank 0 receives nothing in an exscan: it has none then.
-template <class T>
-void scan(weft_comm *comm, const reduction<T> &r, const std::vector<T> &expected, size_t count, bool exclusive,
-          bool in_place) {
-    size_t bytes = count * sizeof(T);
+void scan(weft_comm *comm, const reduction &r, const elements &expected, size_t count, bool exclusive, bool in_place) {
+    size_t bytes = count * r.size;
     int rank = weft_rank(comm);
-    job::buffer send(bytes, alignof(T)), recv(bytes, alignof(T));
+    job::buffer recv(bytes, r.alignment);
+    sent send{r, rank, count, in_place};
+    send.fill(recv);
+    elements received(recv.data(), recv.data() + (exclusive && rank == 0 ? bytes : 0));
     std::string text = r.text(exclusive ? "exscan" : "scan", count, in_place);
-    put_operands(r, rank, count, in_place ? recv.data() : send.data());
-    std::vector<unsigned char> before(send.data(), send.data() + bytes), received(recv.data(), recv.data() + bytes);
-    const void *from = in_place ? WEFT_IN_PLACE : count ? send.data() : nullptr;
+    const void *from = send.argument();
     void *to = count && (in_place || rank || !exclusive) ? recv.data() : nullptr;
     job::ok(exclusive ? FORM(exscan)(from, to, count, r.type, r.op, comm)
                       : FORM(scan)(from, to, count, r.type, r.op, comm),
             comm, text);
-    compare(comm, expected, recv, text);
+    compare(comm, r, expected.data(), expected.size(), recv, text);
     if (exclusive && rank == 0)
         job::check(std::equal(received.begin(), received.end(), recv.data()), comm, text + ": rank 0 received");
-    job::check(send.intact() && std::equal(before.begin(), before.end(), send.data()), comm, text + ": send changed");
+    job::check(send.unchanged(), comm, text + ": send changed");
 }
 
-template <class T> void scans(weft_comm *comm, const reduction<T> &r, size_t count, bool in_place) {
+void scans(weft_comm *comm, const reduction &r, size_t count, bool in_place) {
     int rank = weft_rank(comm);
     scan(comm, r, r.expected(rank + 1, count), count, false, in_place);
-    scan(comm, r, rank ? r.expected(rank, count) : std::vector<T>(), count, true, in_place);
+    scan(comm, r, rank ? r.expected(rank, count) : elements(), count, true, in_place);
 }
 
 // How reduce_scatter cuts `count` elements: blocks that differ, some of them empty; or the last rank gets all.
@@ -155,27 +192,25 @@ std::vector<size_t> cut(size_t count, size_t ranks, bool all_to_last) {
     return counts;
 }
 
-template <class T>
-void reduce_scatter(weft_comm *comm, const reduction<T> &r, const std::vector<T> &all,
-                    const std::vector<size_t> &counts, bool equal, bool in_place) {
-    size_t self = (size_t)weft_rank(comm), begin = 0, bytes = all.size() * sizeof(T), own = counts[self];
+void reduce_scatter(weft_comm *comm, const reduction &r, const elements &all, const std::vector<size_t> &counts,
+                    bool equal, bool in_place) {
+    size_t self = (size_t)weft_rank(comm), begin = 0, bytes = all.size(), count = bytes / r.size, own = counts[self];
     for (size_t rank = 0; rank < self; rank++)
         begin += counts[rank];
-    job::buffer send(bytes, alignof(T)), recv(in_place ? bytes : own * sizeof(T), alignof(T));
-    std::string text = r.text(equal ? "reduce_scatter_block" : "reduce_scatter", all.size(), in_place);
-    put_operands(r, (int)self, all.size(), in_place ? recv.data() : send.data());
-    std::vector<unsigned char> before(send.data(), send.data() + bytes);
-    const void *from = in_place ? WEFT_IN_PLACE : !all.empty() ? send.data() : nullptr;
+    job::buffer recv(in_place ? bytes : own * r.size, r.alignment);
+    sent send{r, (int)self, count, in_place};
+    send.fill(recv);
+    std::string text = r.text(equal ? "reduce_scatter_block" : "reduce_scatter", count, in_place);
+    const void *from = send.argument();
     void *to = recv.size() ? recv.data() : nullptr;
     job::ok(equal ? FORM(reduce_scatter_block)(from, to, own, r.type, r.op, comm)
                   : FORM(reduce_scatter)(from, to, counts.data(), r.type, r.op, comm),
             comm, text);
-    auto first = all.begin() + (ptrdiff_t)begin;
-    compare(comm, std::vector<T>(first, first + (ptrdiff_t)own), recv, text);
-    job::check(send.intact() && std::equal(before.begin(), before.end(), send.data()), comm, text + ": send changed");
+    compare(comm, r, all.data() + begin * r.size, own * r.size, recv, text);
+    job::check(send.unchanged(), comm, text + ": send changed");
 }
 
-template <class T> void reduce_scatters(weft_comm *comm, const reduction<T> &r, size_t count, bool in_place) {
+void reduce_scatters(weft_comm *comm, const reduction &r, size_t count, bool in_place) {
     size_t ranks = (size_t)weft_size(comm), block = (count + ranks - 1) / ranks;
     auto all = r.expected(weft_size(comm), count);
     for (bool all_to_last : {false, true})
@@ -185,10 +220,10 @@ template <class T> void reduce_scatters(weft_comm *comm, const reduction<T> &r, 
 }
 
 // Every count, in place and not, and each rank as root.
-template <class T> void all_counts(weft_comm *comm, const reduction<T> &r) {
-    size_t inlined = 1024 / sizeof(T);
+void all_counts(weft_comm *comm, const reduction &r) {
+    size_t inlined = 1024 / r.size;
     for (size_t count :
-         {size_t(0), size_t(1), size_t(3), size_t(17), inlined - 1, inlined, inlined + 1, size_t(5000)}) {
+         {size_t(0), size_t(1), size_t(3), size_t(17), inlined - 1, inlined, inlined + 1, effort::long_count}) {
         auto expected = r.expected(weft_size(comm), count);
         for (bool in_place : {false, true}) {
             allreduce(comm, r, expected, in_place);
@@ -200,7 +235,7 @@ template <class T> void all_counts(weft_comm *comm, const reduction<T> &r) {
     }
 }
 
-template <class T> void one_count(weft_comm *comm, const reduction<T> &r, size_t count, int turn) {
+void one_count(weft_comm *comm, const reduction &r, size_t count, int turn) {
     auto expected = r.expected(weft_size(comm), count);
     allreduce(comm, r, expected, turn % 2 != 0);
     reduce(comm, r, expected, turn % weft_size(comm), turn / 2 % 2 != 0);
@@ -242,7 +277,7 @@ class user_op {
     weft_op *op_ = nullptr;
 };
 
-reduction<oracle::affine> affine_maps(const weft_op *compose_op) {
+reduction affine_maps(const weft_op *compose_op) {
     return {WEFT_UINT64_T, compose_op, oracle::affine::operand, oracle::affine::combine};
 }
 
@@ -285,12 +320,12 @@ TEST(Reductions, UserOperation) {
 TEST(Reductions, UserOperationOfWideElements) {
     user_op op(keep_first, false);
     job::on_both([&](weft_comm *comm) {
-        reduction<oracle::wide> r = {WEFT_LONG_DOUBLE_INT, op,
-                                     [](int rank, size_t index) {
-                                         return oracle::wide{(long double)(rank + 10 * (int)(index % 1000)), 1};
-                                     },
-                                     oracle::first_and_count};
-        for (size_t count : {1, 31, 32, 33, 5000})
+        reduction r = {WEFT_LONG_DOUBLE_INT, op,
+                       [](int rank, size_t index) {
+                           return oracle::wide{(long double)(rank + 10 * (int)(index % 1000)), 1};
+                       },
+                       oracle::first_and_count};
+        for (size_t count : {size_t(1), size_t(31), size_t(32), size_t(33), effort::long_count})
             for (int turn = 0; turn < 4; turn++)
                 one_count(comm, r, count, turn + (int)count);
     });
@@ -298,11 +333,12 @@ TEST(Reductions, UserOperationOfWideElements) {
 
 TEST(Reductions, Long) {
     user_op op(compose, false);
+    const size_t count = effort::rounds(100000);
     job::on_both([&](weft_comm *comm) {
-        one_count(comm, predefined<double>(WEFT_DOUBLE, WEFT_SUM), 100000, 0);
-        one_count(comm, predefined<int8_t>(WEFT_INT8_T, WEFT_MAX), 100001, 1);
-        one_count(comm, affine_maps(op), 100000, 3);
-        one_count(comm, predefined<int>(WEFT_INT, WEFT_REPLACE), 99999, weft_size(comm) - 1);
+        one_count(comm, predefined<double>(WEFT_DOUBLE, WEFT_SUM), count, 0);
+        one_count(comm, predefined<int8_t>(WEFT_INT8_T, WEFT_MAX), count + 1, 1);
+        one_count(comm, affine_maps(op), count, 3);
+        one_count(comm, predefined<int>(WEFT_INT, WEFT_REPLACE), count - 1, weft_size(comm) - 1);
     });
 }
 
