@@ -54,7 +54,7 @@ syntax() (
 )
 
 run_tests() {
-    ctest --preset "$1" -j "$jobs" | tee -a "$results"
+    ctest --preset "$1" -j $((jobs + 1)) | tee -a "$results"
 }
 
 step "layers" scripts/check-layers.sh

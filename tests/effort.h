@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How often tests repeat themselves. With sanitizers, under which all takes several times as long, they do one part in
-// TESTS_PARTS of their rounds, seeds and programs, of the sizes between the small ones, and of the pairs in long tables. What a
-// test looks at, with which numbers of threads and processes, at which levels and by which algorithms, stays.
+// How often tests repeat themselves. They do one part in TESTS_PARTS (the option WEFT_TEST_PARTS) of their rounds, seeds and
+// programs, and of the pairs in long tables; with sanitizers, under which all takes several times as long, also of the sizes between
+// the small ones. What a test looks at, with which numbers of threads and processes, at which levels and by which algorithms, stays.
 #ifndef TESTS_EFFORT_H
 #define TESTS_EFFORT_H
 
@@ -11,9 +11,11 @@
 namespace effort {
 
 constexpr size_t parts = TESTS_PARTS;
+constexpr bool sanitized = TESTS_SANITIZED;
+constexpr size_t proof_parts = sanitized ? parts : 1; // what is proven is proven whole
 
 // Elements of a long vector. Sanitizers' allocators get long pieces from the system each time, and their pages are dear.
-constexpr size_t long_count = parts == 1 ? 5000 : 1500;
+constexpr size_t long_count = sanitized ? 1500 : 5000;
 
 // Of `all` rounds.
 template <class Number> constexpr Number rounds(Number all) {

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random programs of messages in a job (oracle_job.h): between its threads, then between its processes.
+#include "effort.h"
 #include "messages_series.h"
 #include "oracle_job.h"
 #include <string>
 #include <vector>
 
 TEST(Messages, BetweenThreads) {
-    messages::Series series(1, 150);
+    messages::Series series(1, effort::rounds(150));
     job::on_team([&](weft_comm *comm) { series.run(comm); });
 }
 
 TEST(Messages, BetweenProcesses) {
-    messages::Series series(1000001, 100);
+    messages::Series series(1000001, effort::rounds(100));
     job::on_processes([&](weft_comm *comm) { series.run(comm); });
 }
 

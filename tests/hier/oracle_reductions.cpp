@@ -290,7 +290,8 @@ TEST(Reductions, EveryTypeAndOperation) {
             for (const weft_op *op : oracle::operations)
                 if (oracle::defined<T>(op->kind)) {
                     auto r = predefined<T>(type, op);
-                    for (size_t count : {size_t(3), 1024 / sizeof(T) + 1})
+                    const std::vector<size_t> short_and_long = {3, 1024 / sizeof(T) + 1};
+                    for (size_t count : effort::part_of(short_and_long, size_t(turn / 4)))
                         one_count(comm, r, count, turn++);
                 }
         });

@@ -69,7 +69,7 @@ TEST_P(Shapes, EveryCallIsRight) {
 TEST_P(Shapes, EveryAlgorithmIsRight) {
     bool funneled = GetParam().size() % 2;
     for (const std::string &algorithm :
-         effort::part_of(every_algorithm(), GetParam().size(), effort::parts == 1 ? 1 : 2)) {
+         effort::part_of(every_algorithm(), GetParam().size(), effort::sanitized ? 2 : 1)) {
         funneled = !funneled;
         JobShape shape{GetParam(), funneled ? WEFT_THREAD_FUNNELED : WEFT_THREAD_SERIALIZED};
         shape.algorithm = algorithm;
@@ -88,12 +88,13 @@ TEST_P(Shapes, EveryAlgorithmIsRight) {
 TEST_P(Shapes, EveryPairIsRight) {
     static const std::vector<std::string> pairs = every_pair();
     size_t own = size_t(std::find(shapes.begin(), shapes.end(), GetParam()) - shapes.begin());
-    size_t apart = effort::parts == 1 ? 3 : shapes.size();
-    for (size_t i = own % apart; i < pairs.size(); i += apart * effort::parts) {
+    const size_t apart = effort::sanitized ? shapes.size() * effort::parts : 3;
+    const size_t parts_of_calls = effort::sanitized ? 7 : 7 * effort::parts;
+    for (size_t i = own % apart; i < pairs.size(); i += apart) {
         JobShape shape{GetParam(), i % 2 ? WEFT_THREAD_FUNNELED : WEFT_THREAD_SERIALIZED};
         shape.algorithm = pairs[i];
         shape.slots = 4;
-        perform_all(shape, effort::part_of(every_call(shape.ranks()), i, 7), false);
+        perform_all(shape, effort::part_of(every_call(shape.ranks()), i, parts_of_calls), false);
         ASSERT_FALSE(HasFailure()) << pairs[i];
     }
 }

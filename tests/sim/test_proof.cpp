@@ -12,12 +12,16 @@ namespace {
 class Proof : public ::testing::TestWithParam<Algorithm> {};
 class Composed : public ::testing::TestWithParam<Algorithm> {};
 
+template <class List> List part_of(const List &all, size_t shift) {
+    return effort::part_of(all, shift, effort::proof_parts);
+}
+
 Shape shape_number(int size, unsigned n) {
     return varied(size, n, n % 3 == 2 ? 3 : 1 + n / 16 % 3);
 }
 constexpr unsigned variations = 48;
-constexpr size_t most_messages = 600000;           // of a large job
-constexpr unsigned stride = 2 * effort::parts - 1; // has no divisor in common with those
+constexpr size_t most_messages = 600000;                 // of a large job
+constexpr unsigned stride = 2 * effort::proof_parts - 1; // has no divisor in common with those
 
 bool is_quadratic(const Algorithm &algorithm) {
     return messages_of(algorithm, 64) > 64 * 20;
@@ -50,7 +54,7 @@ TEST_P(Proof, EveryShapeOfSmallJobs) {
 TEST_P(Proof, ContributionsOfEveryLength) {
     for (int size : {1, 2, 3, 5, 7, 8, 13, 16, 31})
         for (size_t count : {0, 1, 2, 4, 7, 8, 9, 31, 257})
-            for (unsigned n : effort::part_of(std::vector<unsigned>{0, 1, 6, 15}, count)) {
+            for (unsigned n : part_of(std::vector<unsigned>{0, 1, 6, 15}, count)) {
                 Shape shape = shape_number(size, n);
                 shape.count = count;
                 shape.root = size * 2 / 3;
@@ -80,7 +84,7 @@ TEST_P(Proof, LargeJobs) {
     unsigned n = 0;
     const std::vector<int> sizes = {257,  300,  384,  511,  512,  513,  777,  1000,
                                     1023, 1024, 1025, 2047, 2048, 3000, 4095, 4096};
-    for (int size : effort::part_of(sizes, strlen(GetParam().is.name))) {
+    for (int size : part_of(sizes, strlen(GetParam().is.name))) {
         if (messages_of(GetParam(), size) > most_messages || (everybody_has_all && size > 1024))
             break;
         Shape shape = shape_number(size, n++ * 7 % variations);
@@ -98,7 +102,7 @@ TEST_P(Proof, SegmentsAreStrands) {
     for (const char *bytes : {":1", ":16", ":40", ":1K"})
         for (int size : {1, 2, 3, 5, 8, 13, 33})
             for (size_t count : {0, 1, 2, 37, 200})
-                for (bool in_place : effort::part_of(std::vector<char>{0, 1}, (size + count) % 2)) {
+                for (bool in_place : part_of(std::vector<char>{0, 1}, (size + count) % 2)) {
                     Algorithm segmented = GetParam();
                     std::string name = segmented.is.name + std::string(bytes);
                     ASSERT_TRUE(inter_algorithm_find(segmented.collective, name.c_str(), &segmented.is)) << name;
@@ -116,7 +120,7 @@ TEST_P(Proof, SegmentsOfBlocksAreStrands) {
     unsigned n = 0;
     for (size_t bytes : {1, 16, 40, 1024})
         for (int size : {1, 2, 3, 5, 8, 13, 33})
-            for (size_t count : effort::part_of(std::vector<size_t>{0, 1, 2, 37, 130}, size_t(size))) {
+            for (size_t count : part_of(std::vector<size_t>{0, 1, 2, 37, 130}, size_t(size))) {
                 segmented.is.segment_bytes = bytes;
                 ASSERT_TRUE(prove(segmented, varied(size, n++, count), 2));
             }
@@ -135,7 +139,7 @@ TEST_P(Composed, EverySizeTo256) {
 
 // There are many compositions: with sanitizers the smallest job.
 TEST_P(Composed, LargeJobs) {
-    for (int size : effort::part_of(std::vector<int>{300, 1023, 4096}, 0)) {
+    for (int size : part_of(std::vector<int>{300, 1023, 4096}, 0)) {
         if (messages_of(GetParam(), size) > most_messages)
             break;
         Shape shape = shape_number(size, unsigned(size) % variations);
