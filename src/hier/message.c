@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 #define EAGER_BYTES_BETWEEN_PROCESSES INTER_EAGER_BYTES
+/* Of a blocking receive, before others have the funnel and all else has its turn. */
+#define LOOKS_FOR_A_MESSAGE           64
 
 static core_pool messages = CORE_POOL_INITIALIZER;
 
@@ -176,7 +178,17 @@ void hier_message_receive_nothing(hier_message *message) {
     receive->posted = false;
 }
 
-void hier_message_receive(hier_message *message, const hier_envelope *envelope) {
+/* What comes soon is waited for in one hold of the funnel, by looks at what brings it alone. */
+static void look_soon(const weft_comm *comm, const intra_receive *receive) {
+    hier_world *world = comm->world;
+    if (!world->waiting.hot || !world->engine.listens || !hier_may_drive(world) || hier_agent_of_caller(world))
+        return;
+    for (int looks = LOOKS_FOR_A_MESSAGE; looks > 0 && !receive->done; looks--)
+        inter_engine_progress(&world->engine);
+    hier_looked_soon(world, receive->error);
+}
+
+void hier_message_receive(hier_message *message, const hier_envelope *envelope, bool waits) {
     weft_comm *comm = envelope->comm;
     hier_message_fill(message, comm, envelope->call, envelope->buffer, envelope->count, envelope->bytes, envelope->type,
                       envelope->peer, envelope->tag);
@@ -186,6 +198,8 @@ void hier_message_receive(hier_message *message, const hier_envelope *envelope) 
     }
     hier_mailbox_enter(comm);
     intra_mail_receive(comm->mailbox, &message->receive);
+    if (waits && !message->receive.done && !comm->team)
+        look_soon(comm, &message->receive);
     message->over = message->receive.done;
     hier_mailbox_leave(comm);
 }

@@ -158,8 +158,8 @@ static inline void hier_message_fill(hier_message *message, weft_comm *comm, con
 /** Fills in what is received from WEFT_PROC_NULL. */
 void hier_message_receive_nothing(hier_message *message);
 
-/** Starts a receive in *message, of which nothing needs to be set. */
-void hier_message_receive(hier_message *message, const hier_envelope *envelope);
+/** Starts a receive in *message, of which nothing needs to be set. `waits`: the caller waits for it next. */
+void hier_message_receive(hier_message *message, const hier_envelope *envelope, bool waits);
 
 /** Starts a persistent or a new message with what stands in its envelope. */
 int hier_message_restart(weft_request *request);

@@ -16,7 +16,7 @@ int hier_message_restart(weft_request *request) {
     int code = WEFT_SUCCESS;
     message->began_ns = hier_observe_start_message(request->comm);
     if (request->kind == HIER_RECEIVE)
-        hier_message_receive(message, &message->envelope);
+        hier_message_receive(message, &message->envelope, false);
     else
         code = start_send(message);
     request->active = !code;
@@ -174,7 +174,7 @@ APART int long_recv(RECEIVE, weft_status *status) {
     if (code)
         return code;
     hier_observe_talk(comm);
-    hier_message_receive(&message, &envelope);
+    hier_message_receive(&message, &envelope, true);
     code = hier_message_finish(&message, status);
     const intra_receive *received = &message.receive;
     code = hier_observe_talked(comm, envelope.call, received->got_bytes, received->source, received->tag, code);

@@ -31,7 +31,7 @@ static int put_copy(hier_envelope *send, void **copy) {
 
 static int send_and_receive(hier_message *sent, const hier_envelope *recv, weft_status *status) {
     hier_message received;
-    hier_message_receive(&received, recv);
+    hier_message_receive(&received, recv, false);
     int code = hier_message_send(sent);
     if (code) {
         hier_mailbox_enter(recv->comm);
@@ -114,7 +114,7 @@ static int start(hier_message *request, const hier_envelope *in) {
     int code = hier_message_send(sent);
     if (code)
         return code;
-    hier_message_receive(received, in);
+    hier_message_receive(received, in, false);
     sent->began_ns = received->began_ns = began_ns;
     return WEFT_SUCCESS;
 }

@@ -81,7 +81,7 @@ static int make_process_comm(hier_world *world, int rank, int size) {
 }
 
 /* What a rendezvous costs more than a copy, between threads and between processes. */
-#define EAGER_BYTES_IN_PROCESS ((size_t)1 << 10)
+#define EAGER_BYTES_IN_PROCESS ((size_t)512)
 
 size_t hier_eager_limit(const hier_world *world, size_t measured) {
     return world->config.eager_limit < 0 ? measured : (size_t)world->config.eager_limit;
