@@ -46,8 +46,12 @@ static inline void hier_slot_free(hier_slot *slot) {
     hier_plan_clear(&slot->plan);
 }
 
-/* With two of them a start mostly need not look whether all have completed the one before. */
-#define HIER_RING_SLOTS 2
+/*
+ * With several of them a start mostly need not look whether all have completed those before. Between processes each keeps a schedule with its
+ * memory, and a start takes longer than such a look.
+ */
+#define HIER_RING_SLOTS        2
+#define HIER_RING_SLOTS_INSIDE 8 /* of a single process */
 
 /**
  * Of a persistent collective of a thread communicator: where the threads of this process meet. Made by the first of them that

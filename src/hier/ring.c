@@ -14,8 +14,9 @@ static void free_ring(hier_ring *ring) {
 }
 
 static hier_ring *make_ring(const weft_team *team, uint64_t number) {
+    int slots = team->layout.nodes > 1 ? HIER_RING_SLOTS : HIER_RING_SLOTS_INSIDE;
     hier_ring *ring = calloc(1, sizeof(*ring));
-    if (!ring || intra_team_create(team->intra->threads, HIER_RING_SLOTS, team->intra->waiting, &ring->intra)) {
+    if (!ring || intra_team_create(team->intra->threads, slots, team->intra->waiting, &ring->intra)) {
         free(ring);
         return NULL;
     }

@@ -149,9 +149,18 @@ static inline void intra_show_note(const intra_meeting *meeting) {
         intra_post(meeting, 0);
 }
 
+/** The first look of a meeting that does not wait would come too early: it is left to when the thread comes back. */
+static inline bool intra_has_just_begun(intra_meeting *meeting) {
+    if (meeting->waits || meeting->looks > 1 || !meeting->team->waiting.hot || meeting->team->threads == 1)
+        return false;
+    meeting->looks++;
+    return true;
+}
+
 /** Waits until `thread` has posted `phase`; false as in intra_await_flag. Acquire: pairs with intra_post. */
 static inline bool intra_await(intra_meeting *meeting, int thread, unsigned phase) {
-    return intra_await_flag(meeting, &meeting->cells[thread].flag, intra_value(meeting, phase), thread);
+    return !intra_has_just_begun(meeting) &&
+           intra_await_flag(meeting, &meeting->cells[thread].flag, intra_value(meeting, phase), thread);
 }
 
 /**
@@ -181,21 +190,13 @@ static inline void intra_linger(const intra_meeting *meeting, unsigned phase) {
     core_patience_learn(&member->patience, intra_has_posted(meeting, member->thread == 0, phase));
 }
 
-/** The first look of a meeting that does not wait would come too early as well: it is left to when the thread comes back. */
-static inline bool intra_has_just_posted(intra_meeting *meeting) {
-    if (meeting->waits || meeting->looks > 1 || !meeting->team->waiting.hot || meeting->team->threads == 1)
-        return false;
-    meeting->looks++;
-    return true;
-}
-
 /**
  * Waits until every thread has posted `phase`, this one too; false as in intra_await_flag. In large teams thread 0 tells the others;
  * not by the release cell, to which whoever drives writes at any time.
  */
 static inline bool intra_await_sync(intra_meeting *meeting, unsigned phase) {
     if (meeting->team->threads <= INTRA_FLAT_THREADS) {
-        if (intra_has_just_posted(meeting))
+        if (intra_has_just_begun(meeting))
             return false;
         intra_linger(meeting, phase);
         return intra_await_all(meeting, phase);
