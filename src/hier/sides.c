@@ -48,16 +48,6 @@ hier_side hier_side_received(const weft_comm *comm, const hier_arguments *a) {
     return made;
 }
 
-core_data hier_side_block(const hier_side *side, size_t block) {
-    const weft_datatype *type = side->types ? side->types[block] : side->type;
-    ptrdiff_t displ = side->counts ? side->displs[block] : (ptrdiff_t)(block * side->count);
-    size_t extent =
-        side->types ? 1 : (size_t)type->extent; /* NOLINT(clang-analyzer-core.NullDereference): has blocks */
-    return (core_data){.buffer = hier_offset(side->buffer, (ptrdiff_t)((size_t)displ * extent)),
-                       .type = type,
-                       .count = side->counts ? side->counts[block] : side->count};
-}
-
 /* The thread whose buffers the network works in; of those without a root, which is 0, the leader. */
 static bool is_host(const weft_comm *comm, const hier_arguments *a) {
     const hier_layout *layout = comm->layout;

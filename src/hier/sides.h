@@ -40,7 +40,15 @@ static inline void *hier_offset(const void *from, ptrdiff_t bytes) {
 }
 
 /** One block. That of one without elements lies anywhere. */
-core_data hier_side_block(const hier_side *side, size_t block);
+static inline core_data hier_side_block(const hier_side *side, size_t block) {
+    const weft_datatype *type = side->types ? side->types[block] : side->type;
+    ptrdiff_t displ = side->counts ? side->displs[block] : (ptrdiff_t)(block * side->count);
+    size_t extent =
+        side->types ? 1 : (size_t)type->extent; /* NOLINT(clang-analyzer-core.NullDereference): has blocks */
+    return (core_data){.buffer = hier_offset(side->buffer, (ptrdiff_t)((size_t)displ * extent)),
+                       .type = type,
+                       .count = side->counts ? side->counts[block] : side->count};
+}
 
 /**
  * Of checked arguments that are `strided`: do the threads copy all that this rank gives, or gets? Then they become `laid_out`, with what

@@ -2,7 +2,7 @@
 /*
  * allgatherv: nbBKT/flags.
  *
- *     one node:       every thread copies everybody's block straight from its owner
+ *     one node:       every thread copies everybody's block, a short one from its owner's cell (bundle.h), else straight from him
  *     several nodes:  the threads put their blocks where the leader has them, the schedule works there in place, and all
  *                     threads copy the blocks from there
  *
@@ -10,7 +10,7 @@
  * (blocks.h), from which it copies too. The ranks may have them at different displacements.
  */
 #include <core/error.h>
-#include <hier/moves.h>
+#include <hier/bundle.h>
 #include <string.h>
 
 static int start(hier_call *call) {
@@ -21,18 +21,6 @@ static int start(hier_call *call) {
     hier_blocks_view(blocks, &view);
     inter_binding binding = {.send = hier_joined_at(call, blocks, node, hier_first_rank(call)), .recv = blocks->base};
     return hier_start(call, &view, &binding);
-}
-
-static void on_one_node(hier_call *call, const hier_blocks *mine) {
-    size_t self = (size_t)call->comm->rank;
-    int threads = hier_threads(call);
-    for (int i = 0; i < threads; i++) {
-        int thread = (call->comm->thread + i) % threads; /* not all from the same one at once */
-        const intra_offer *from = intra_offer_of(&call->meeting, thread);
-        size_t rank = (size_t)thread, bytes = hier_block_bytes(mine, rank);
-        if (hier_same_bytes(call, rank, from->send_size, self, bytes))
-            hier_move(hier_block_of(mine, rank), hier_sent_by(call, thread, 0, bytes), (intra_slice){0, bytes});
-    }
 }
 
 /* Puts the own block to where the leader has it; false, and the call's error set, when that cannot be. */
@@ -65,23 +53,63 @@ static const hier_blocks *joined_of(const hier_call *call) {
     return intra_offer_of(&call->meeting, 0)->shared;
 }
 
-bool hier_thread_allgatherv(hier_call *call) {
+/* On one node. */
+static void copy_blocks(hier_call *call) {
+    const hier_blocks *mine = &call->blocks;
+    size_t self = (size_t)call->comm->rank;
+    int threads = hier_threads(call);
+    for (int i = 0; i < threads; i++) {
+        int thread = (call->comm->thread + i) % threads; /* not all from the same one at once */
+        size_t rank = (size_t)thread, bytes = hier_block_bytes(mine, rank);
+        if (rank != self && hier_has_bundled(call, thread))
+            hier_bundle_take(call, thread, 0, hier_block_of(mine, rank));
+        else if (hier_same_bytes(call, rank, intra_offer_of(&call->meeting, thread)->send_size, self, bytes))
+            hier_move(hier_block_of(mine, rank), hier_sent_by(call, thread, 0, bytes), (intra_slice){0, bytes});
+    }
+}
+
+/* Who bundles keeps in mind what it would offer, of which it copies its own block. */
+static void bundle_or_offer(hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    if (!hier_bundle_one(call, hier_own_sent(call, 0, arguments->own_bytes))) {
+        offer(call);
+        hier_bundle_nothing(call);
+        return;
+    }
+    call->blocks = hier_received_blocks(arguments);
+    call->meeting.mine.send = arguments->send;
+    call->meeting.mine.send_size = arguments->own_bytes;
+    call->meeting.mine.laid_out = arguments->laid_out ? arguments : NULL;
+}
+
+static bool on_one_node(hier_call *call) {
+    HIER_RESUME(call);
+    bundle_or_offer(call);
+    HIER_SYNC(call, HIER_OFFERED);
+    copy_blocks(call);
+    if (call->error || !hier_any_offers(call))
+        return true;
+    HIER_SYNC(call, HIER_LEFT);
+    HIER_OVER;
+}
+
+static bool between_nodes(hier_call *call) {
     HIER_RESUME(call);
     offer(call);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start);
     HIER_SYNC(call, HIER_OFFERED);
-    if (hier_single_node(call)) {
-        on_one_node(call, &call->blocks);
-    } else {
-        if (!put_block(call, joined_of(call)))
-            return true;
-        intra_post(&call->meeting, HIER_READY);
-        HIER_AWAIT(call, hier_await_network(call));
-        if (call->comm->thread || call->blocks.apart)
-            hier_blocks_unpack(call, joined_of(call), &call->blocks, -1);
-    }
+    if (!put_block(call, joined_of(call)))
+        return true;
+    intra_post(&call->meeting, HIER_READY);
+    HIER_AWAIT(call, hier_await_network(call));
+    if (call->comm->thread || call->blocks.apart)
+        hier_blocks_unpack(call, joined_of(call), &call->blocks, -1);
     if (call->error)
         return true;
     HIER_SYNC(call, HIER_LEFT);
     HIER_OVER;
+}
+
+bool hier_thread_allgatherv(hier_call *call) {
+    return hier_single_node(call) ? on_one_node(call) : between_nodes(call);
 }

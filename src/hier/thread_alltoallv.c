@@ -8,10 +8,12 @@
  *
  *     message n → m:   [thread 0 of n: for thread 0 of m, for thread 1 of m, …] [thread 1 of n: …] …     packed
  *
- * In front of it stand the lengths of these blocks, where there are several: who takes it apart does not rely on what he expects.
+ * On one node the blocks of a thread go by its cell when they are short together (bundle.h), in place too.
+ *
+ * In front of a message stand the lengths of these blocks, where there are several: who takes it apart does not rely on what he expects.
  */
 #include <core/error.h>
-#include <hier/moves.h>
+#include <hier/bundle.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,17 +121,32 @@ static core_data recv_block(const hier_call *call, size_t rank) {
     return hier_side_block(&received, rank);
 }
 
-/* From the threads of this node, straight; not all from the same one at once. */
+/* The own block, of who has bundled the others. */
+static void move_own(hier_call *call, core_data to) {
+    size_t self = (size_t)call->comm->rank, bytes = core_data_bytes(to);
+    if (call->arguments->in_place)
+        return;
+    const hier_side sent = hier_side_sent(call->comm, call->arguments);
+    core_data from = hier_side_block(&sent, self);
+    if (hier_same_bytes(call, self, core_data_bytes(from), self, bytes))
+        hier_move(to, from, (intra_slice){0, bytes});
+}
+
+/* From the threads of this node, straight or out of their cells; not all from the same one at once. */
 static void copy_local(hier_call *call) {
-    const intra_offer *mine = &call->meeting.mine;
-    int threads = hier_threads(call);
-    for (int i = 0; i < threads; i++) {
-        int thread = (call->comm->thread + i) % threads;
+    const hier_side received = hier_side_received(call->comm, call->arguments);
+    const int threads = hier_threads(call), own = call->comm->thread;
+    for (int i = 0, thread = own; i < threads; i++, thread = thread + 1 < threads ? thread + 1 : 0) {
         const intra_offer *from = intra_offer_of(&call->meeting, thread);
         size_t source = hier_first_rank(call) + (size_t)thread, self = (size_t)call->comm->rank;
-        size_t bytes = received_from(mine, source);
-        if (hier_same_bytes(call, source, sent_to(from, self), self, bytes))
-            hier_move(recv_block(call, source), send_block(from, self), (intra_slice){0, bytes});
+        core_data to = hier_side_block(&received, source);
+        size_t bytes = core_data_bytes(to);
+        if (from->bundled && thread == own)
+            move_own(call, to);
+        else if (from->bundled)
+            hier_bundle_take(call, thread, (size_t)own, to);
+        else if (hier_same_bytes(call, source, sent_to(from, self), self, bytes))
+            hier_move(to, send_block(from, self), (intra_slice){0, bytes});
     }
 }
 
@@ -241,37 +258,67 @@ static void note_no_memory(hier_call *call) {
 }
 
 static bool has_memory(hier_call *call) {
-    for (int thread = 0; thread < hier_threads(call); thread++)
-        if (!intra_offer_of(&call->meeting, thread)->recv_counts)
+    for (int thread = 0; thread < hier_threads(call); thread++) {
+        const intra_offer *offer = intra_offer_of(&call->meeting, thread);
+        if (!offer->bundled && !offer->recv_counts)
             note_no_memory(call);
+    }
     return !call->error;
 }
 
-bool hier_thread_alltoallv(hier_call *call) {
+/* Puts the blocks into the cell; false: they are too long. */
+static bool bundle(hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    const hier_side sent =
+        arguments->in_place ? hier_side_received(call->comm, arguments) : hier_side_sent(call->comm, arguments);
+    const int threads = hier_threads(call), self = call->comm->thread;
+    hier_bundle *made = hier_bundle_begin(call, (size_t)threads);
+    bool fits = true;
+    for (int thread = 0; thread < threads && fits; thread++)
+        fits = hier_bundle_put(made, (size_t)thread,
+                               thread == self ? hier_run(NULL, 0) : hier_side_block(&sent, (size_t)thread));
+    return fits;
+}
+
+static bool on_one_node(hier_call *call) {
+    HIER_RESUME(call);
+    if (!bundle(call))
+        offer(call);
+    HIER_SYNC(call, HIER_OFFERED);
+    if (!has_memory(call))
+        return true;
+    copy_local(call);
+    if (!hier_any_offers(call))
+        return true;
+    HIER_SYNC(call, HIER_LEFT);
+    HIER_OVER;
+}
+
+static bool between_nodes(hier_call *call) {
     HIER_RESUME(call);
     offer(call);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start);
     HIER_SYNC(call, HIER_OFFERED);
     if (!has_memory(call))
         return true;
-    if (hier_single_node(call)) {
-        copy_local(call);
-    } else {
-        if (call->comm->thread == 0) {
-            INTRA_SHOW(&call->meeting, shared, make_plan(call));
-            intra_post(&call->meeting, HIER_PLANNED);
-        }
-        HIER_AWAIT(call, hier_await(call, 0, HIER_PLANNED));
-        if (!plan_of(call)) {
-            note_no_memory(call);
-            return true;
-        }
-        pack(call);
-        intra_post(&call->meeting, HIER_READY);
-        copy_local(call);
-        HIER_AWAIT(call, hier_await_network(call));
-        unpack(call);
+    if (call->comm->thread == 0) {
+        INTRA_SHOW(&call->meeting, shared, make_plan(call));
+        intra_post(&call->meeting, HIER_PLANNED);
     }
+    HIER_AWAIT(call, hier_await(call, 0, HIER_PLANNED));
+    if (!plan_of(call)) {
+        note_no_memory(call);
+        return true;
+    }
+    pack(call);
+    intra_post(&call->meeting, HIER_READY);
+    copy_local(call);
+    HIER_AWAIT(call, hier_await_network(call));
+    unpack(call);
     HIER_SYNC(call, HIER_LEFT);
     HIER_OVER;
+}
+
+bool hier_thread_alltoallv(hier_call *call) {
+    return hier_single_node(call) ? on_one_node(call) : between_nodes(call);
 }

@@ -2,6 +2,7 @@
 /*
  * gatherv: nb1FT/flags. As gather, but only the root knows all counts; other nodes add up those of their threads.
  *
+ *     one node:      a short block goes by its thread's cell (bundle.h), and only the root waits
  *     root's node:   every thread copies its block straight to its place in the root's receive buffer
  *     other nodes:   every thread shows how much it has, the leader finds memory for it, every thread copies its block
  *                    there, and the node sends all of them as one message
@@ -10,7 +11,7 @@
  * else the root takes it apart (blocks.h).
  */
 #include <core/error.h>
-#include <hier/moves.h>
+#include <hier/bundle.h>
 #include <string.h>
 
 static int start(hier_call *call) {
@@ -87,7 +88,42 @@ static void receive(hier_call *call, const hier_blocks *blocks) {
     }
 }
 
-bool hier_thread_gatherv(hier_call *call) {
+/* The root's, when all is there. */
+static void take_bundles(hier_call *call, const hier_blocks *blocks) {
+    int root = call->comm->thread;
+    for (int thread = 0; thread < hier_threads(call); thread++) {
+        size_t rank = (size_t)thread;
+        if (thread != root && hier_has_bundled(call, thread))
+            hier_bundle_take(call, thread, 0, hier_block_of(blocks, rank));
+        else if (thread != root)
+            hier_same_bytes(call, rank, intra_offer_of(&call->meeting, thread)->send_size, (size_t)root,
+                            hier_block_bytes(blocks, rank));
+    }
+}
+
+static bool on_one_node(hier_call *call) {
+    const size_t bytes = call->arguments->own_bytes;
+    const bool root = hier_is_root(call);
+    HIER_RESUME(call);
+    if (root || !hier_bundle_one(call, hier_own_sent(call, 0, bytes))) {
+        hier_bundle_nothing(call);
+        INTRA_SHOW(&call->meeting, send_size, bytes);
+        if (root)
+            offer_blocks(call);
+        HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_OFFERED));
+        put_at_root(call, intra_offer_of(&call->meeting, call->root_thread)->shared);
+        if (call->error)
+            return true;
+    }
+    intra_post(&call->meeting, HIER_READY);
+    if (root) {
+        HIER_AWAIT(call, hier_await_all(call, HIER_READY));
+        take_bundles(call, &call->blocks);
+    }
+    HIER_OVER;
+}
+
+static bool between_nodes(hier_call *call) {
     int thread = call->comm->thread;
     bool host = thread == hier_host_thread(call);
     HIER_RESUME(call);
@@ -109,11 +145,13 @@ bool hier_thread_gatherv(hier_call *call) {
     if (call->error)
         return true;
     intra_post(&call->meeting, HIER_READY);
-    if (host && hier_single_node(call))
-        HIER_AWAIT(call, hier_await_all(call, HIER_READY));
     if (host || thread == 0)
         HIER_AWAIT(call, hier_await_network(call));
     if (hier_is_root(call))
         receive(call, &call->blocks);
     HIER_OVER;
+}
+
+bool hier_thread_gatherv(hier_call *call) {
+    return hier_single_node(call) ? on_one_node(call) : between_nodes(call);
 }

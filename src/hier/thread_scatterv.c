@@ -2,6 +2,7 @@
 /*
  * scatterv: nbFT/flags, the mirror of gatherv.
  *
+ *     one node:      blocks that are short together go by the root's cell (bundle.h), and the root does not wait
  *     root's node:   every thread copies its block straight out of the root's send buffer
  *     other nodes:   every thread shows how much it expects, one message brings all of it into the leader's memory, and every
  *                    thread copies its own
@@ -10,7 +11,7 @@
  * it together (blocks.h).
  */
 #include <core/error.h>
-#include <hier/moves.h>
+#include <hier/bundle.h>
 #include <string.h>
 
 static int no_memory(const hier_call *call) {
@@ -78,7 +79,48 @@ static void take_from_leader(const hier_call *call) {
             (intra_slice){0, bytes});
 }
 
-bool hier_thread_scatterv(hier_call *call) {
+/* Those of the other threads, into the root's cell; false: they are too long. */
+static bool bundle(hier_call *call, const hier_blocks *blocks) {
+    const size_t threads = (size_t)hier_threads(call), root = (size_t)call->comm->thread;
+    hier_bundle *made = hier_bundle_begin(call, threads);
+    bool fits = true;
+    for (size_t thread = 0; thread < threads && fits; thread++)
+        fits = hier_bundle_put(made, thread, thread == root ? hier_run(NULL, 0) : hier_block_of(blocks, thread));
+    return fits;
+}
+
+static void give(hier_call *call) {
+    hier_blocks *blocks = &call->blocks;
+    *blocks = hier_sent_blocks(call->arguments);
+    if (!bundle(call, blocks)) {
+        hier_bundle_nothing(call);
+        INTRA_SHOW(&call->meeting, shared, blocks);
+    }
+    intra_post(&call->meeting, HIER_OFFERED);
+}
+
+static bool on_one_node(hier_call *call) {
+    const int root = call->root_thread;
+    const size_t bytes = call->arguments->own_bytes;
+    const bool gives = hier_is_root(call);
+    HIER_RESUME(call);
+    if (gives)
+        give(call);
+    HIER_AWAIT(call, hier_await(call, root, HIER_OFFERED));
+    if (!gives && hier_has_bundled(call, root)) {
+        hier_bundle_take(call, root, (size_t)call->comm->thread, hier_own_received(call, 0, bytes));
+        return true;
+    }
+    take_from_root(call, gives ? &call->blocks : intra_offer_of(&call->meeting, root)->shared);
+    if (call->error || (gives && call->meeting.mine.bundled))
+        return true;
+    intra_post(&call->meeting, HIER_LEFT);
+    if (gives)
+        HIER_AWAIT(call, hier_await_all(call, HIER_LEFT));
+    HIER_OVER;
+}
+
+static bool between_nodes(hier_call *call) {
     int thread = call->comm->thread;
     bool host = thread == hier_host_thread(call);
     HIER_RESUME(call);
@@ -105,4 +147,8 @@ bool hier_thread_scatterv(hier_call *call) {
     if (host || thread == 0)
         HIER_AWAIT(call, hier_await_network(call));
     HIER_OVER;
+}
+
+bool hier_thread_scatterv(hier_call *call) {
+    return hier_single_node(call) ? on_one_node(call) : between_nodes(call);
 }

@@ -35,6 +35,7 @@
 
 /** What a thread shows the others: addresses in its own or the user's memory. Fields mean what the collective says. */
 typedef struct intra_offer {
+    size_t bundled; /* not 0: it is none, see hier/bundle.h; unset where nothing is ever bundled */
     const void *send;
     void *recv;
     void *shared; /* memory of this thread's that all of the node work in */

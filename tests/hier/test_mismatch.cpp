@@ -146,26 +146,30 @@ TEST(MismatchOfRequests, EndsWhatComesAfterOneThatWentBefore) {
 }
 
 // The calls belong together, but the last thread has one int more than the root expects from it, or means to give it.
-int with_one_more(weft_comm *comm, bool gathers, int root) {
-    std::vector<int> mine(64, 1), all(512, 1);
-    size_t count = weft_rank(comm) == weft_size(comm) - 1 ? 3 : 2;
-    if (gathers)
-        return weft_gatherv(mine.data(), count, WEFT_INT, all.data(), blocks.counts, blocks.displs, WEFT_INT, root,
-                            comm);
-    return weft_scatterv(all.data(), blocks.counts, blocks.displs, WEFT_INT, mine.data(), count, WEFT_INT, root, comm);
+int with_one_more(weft_comm *comm, bool gathers, int root, size_t count) {
+    std::vector<int> mine(count + 1, 1), all(3 * count + 3, 1);
+    const size_t counts[] = {count, count, count};
+    const ptrdiff_t displs[] = {0, ptrdiff_t(count), ptrdiff_t(2 * count)};
+    size_t own = count + (weft_rank(comm) == weft_size(comm) - 1);
+    return gathers ? weft_gatherv(mine.data(), own, WEFT_INT, all.data(), counts, displs, WEFT_INT, root, comm)
+                   : weft_scatterv(all.data(), counts, displs, WEFT_INT, mine.data(), own, WEFT_INT, root, comm);
 }
 
 TEST(MismatchOfCounts, IsNoticed) {
     ASSERT_EQ(WEFT_SUCCESS, weft_init(nullptr)) << weft_last_error();
     for (bool gathers : {true, false})
         for (int root : {0, 1})
-            misuse::in_team(3, [&](weft_comm *comm, int thread) {
-                int code = with_one_more(comm, gathers, root);
-                bool notices = thread == 2 || (gathers && thread == root); // who receives, and who is wrong
-                EXPECT_EQ(code, notices ? WEFT_ERR_MISMATCH : WEFT_SUCCESS) << "thread " << thread;
-                if (notices)
-                    misuse::expect_sentence({"rank 2", " 8 ", " 12 "}, "one int more");
-            });
+            for (size_t count : {2, 400})
+                misuse::in_team(3, [&](weft_comm *comm, int thread) {
+                    int code = with_one_more(comm, gathers, root, count);
+                    // Who receives, and who is wrong, unless what he sends is short and goes to the root without him.
+                    bool notices = gathers ? thread == root || (thread == 2 && count > 2) : thread == 2;
+                    EXPECT_EQ(code, notices ? WEFT_ERR_MISMATCH : WEFT_SUCCESS)
+                        << "thread " << thread << ", " << count << " ints";
+                    std::string right = std::to_string(4 * count), wrong = std::to_string(4 * count + 4);
+                    if (notices)
+                        misuse::expect_sentence({"rank 2", " " + right + " ", " " + wrong + " "}, "one int more");
+                });
     EXPECT_OK(weft_finalize());
 }
 

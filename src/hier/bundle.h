@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * Bundles: short blocks, of any lengths, that a thread puts into its cell for others of its process instead of showing where they lie. Only
+ * who gives them knows how long they are, so the cell says which it is. Nobody has to wait until they have been read.
+ *
+ *     cell:   flag | how many blocks (an offer has 0 there) | where each ends | the blocks, packed
+ */
+#ifndef HIER_BUNDLE_H
+#define HIER_BUNDLE_H
+
+#include <hier/moves.h>
+#include <string.h>
+
+typedef struct hier_bundle {
+    size_t blocks;
+    uint16_t ends[]; /* counted from behind the last of these */
+} hier_bundle;
+
+/** The most that is bundled: from there on it takes longer to bring that into a cell and out of it than to meet a second time. */
+#define HIER_BUNDLE_BYTES  256
+#define HIER_BUNDLE_BLOCKS ((INTRA_INLINE_BYTES - HIER_BUNDLE_BYTES - sizeof(hier_bundle)) / sizeof(uint16_t))
+
+_Static_assert(offsetof(intra_offer, bundled) == offsetof(hier_bundle, blocks), "a cell has either");
+_Static_assert(HIER_BUNDLE_BYTES <= UINT16_MAX, "where blocks end");
+
+static inline unsigned char *hier_bundle_data(const hier_bundle *bundle) {
+    return (unsigned char *)(uintptr_t)(bundle->ends + bundle->blocks);
+}
+
+/**
+ * Begins one of so many blocks in the own cell. All of them are put there, in order, before anything is posted; or the cell gets an offer
+ * instead.
+ */
+static inline hier_bundle *hier_bundle_begin(hier_call *call, size_t blocks) {
+    hier_bundle *bundle = (hier_bundle *)(void *)call->meeting.own->payload.bytes;
+    call->meeting.mine.bundled = bundle->blocks = blocks;
+    return bundle;
+}
+
+/** What this thread shows is an offer. */
+static inline void hier_bundle_nothing(hier_call *call) {
+    INTRA_SHOW(&call->meeting, bundled, 0);
+}
+
+/** The next block; false: it is too long, or there are too many. */
+static inline bool hier_bundle_put(hier_bundle *bundle, size_t index, core_data block) {
+    size_t begin = index ? bundle->ends[index - 1] : 0, bytes = core_data_bytes(block);
+    if (bytes > HIER_BUNDLE_BYTES - begin || bundle->blocks > HIER_BUNDLE_BLOCKS)
+        return false;
+    if (bytes && block.type->contiguous)
+        hier_copy_short(hier_bundle_data(bundle) + begin, block.buffer, bytes);
+    else
+        core_pack(hier_bundle_data(bundle) + begin, block.buffer, block.type, block.count, 0, bytes);
+    bundle->ends[index] = (uint16_t)(begin + bytes);
+    return true;
+}
+
+/** Bundles this thread's only block; false: it is too long, and has to be offered. */
+static inline bool hier_bundle_one(hier_call *call, core_data block) {
+    return hier_bundle_put(hier_bundle_begin(call, 1), 0, block);
+}
+
+/** Has another thread, which was awaited, bundled its blocks? */
+static inline bool hier_has_bundled(const hier_call *call, int thread) {
+    return call->meeting.cells[thread].payload.offer.bundled;
+}
+
+/** Has any thread made an offer, so that it waits until the others have read? When all were awaited. */
+static inline bool hier_any_offers(const hier_call *call) {
+    bool any = !call->meeting.mine.bundled;
+    for (int thread = 0; thread < hier_threads(call); thread++)
+        any |= thread != call->comm->thread && !hier_has_bundled(call, thread);
+    return any;
+}
+
+/** Takes a block of another thread's bundle to where this one expects it, if it is as long; else the call's error is set. */
+static inline void hier_bundle_take(hier_call *call, int thread, size_t index, core_data to) {
+    const hier_bundle *bundle = (const hier_bundle *)(const void *)call->meeting.cells[thread].payload.bytes;
+    size_t begin = index ? bundle->ends[index - 1] : 0, bytes = bundle->ends[index] - begin;
+    size_t source = hier_first_rank(call) + (size_t)thread;
+    if (!hier_same_bytes(call, source, bytes, (size_t)call->comm->rank, core_data_bytes(to)))
+        return;
+    if (bytes && to.type->contiguous)
+        hier_copy_short(to.buffer, hier_bundle_data(bundle) + begin, bytes);
+    else
+        core_unpack(to.buffer, hier_bundle_data(bundle) + begin, to.type, to.count, 0, bytes);
+}
+
+#endif
