@@ -37,14 +37,29 @@ static inline hier_bundle *hier_bundle_begin(hier_call *call, size_t blocks) {
     return bundle;
 }
 
+/** The bundle of a thread that shows an offer too, for which the cell has no room: on the slot's tray. One thread's at most. */
+static inline hier_bundle *hier_bundle_aside(const hier_call *call) {
+    return (hier_bundle *)(void *)intra_tray(&call->meeting);
+}
+
+static inline hier_bundle *hier_bundle_begin_aside(hier_call *call, size_t blocks) {
+    INTRA_SHOW(&call->meeting, bundled, blocks);
+    hier_bundle_aside(call)->blocks = blocks;
+    return hier_bundle_aside(call);
+}
+
 /** What this thread shows is an offer. */
 static inline void hier_bundle_nothing(hier_call *call) {
     INTRA_SHOW(&call->meeting, bundled, 0);
 }
 
+static inline size_t hier_bundle_begin_of(const hier_bundle *bundle, size_t index) {
+    return index ? bundle->ends[index - 1] : 0;
+}
+
 /** The next block; false: it is too long, or there are too many. */
 static inline bool hier_bundle_put(hier_bundle *bundle, size_t index, core_data block) {
-    size_t begin = index ? bundle->ends[index - 1] : 0, bytes = core_data_bytes(block);
+    size_t begin = hier_bundle_begin_of(bundle, index), bytes = core_data_bytes(block);
     if (bytes > HIER_BUNDLE_BYTES - begin || bundle->blocks > HIER_BUNDLE_BLOCKS)
         return false;
     if (bytes && block.type->contiguous)
@@ -65,6 +80,25 @@ static inline bool hier_has_bundled(const hier_call *call, int thread) {
     return call->meeting.cells[thread].payload.offer.bundled;
 }
 
+/** In another thread's cell. */
+static inline const hier_bundle *hier_bundle_of(const hier_call *call, int thread) {
+    return (const hier_bundle *)(const void *)call->meeting.cells[thread].payload.bytes;
+}
+
+static inline size_t hier_bundle_bytes(const hier_bundle *bundle, size_t index) {
+    return bundle->ends[index] - hier_bundle_begin_of(bundle, index);
+}
+
+/** Where a block of a bundle is. */
+static inline const unsigned char *hier_bundle_at(const hier_bundle *bundle, size_t index) {
+    return hier_bundle_data(bundle) + hier_bundle_begin_of(bundle, index);
+}
+
+/** How long the only block is that another thread has bundled. */
+static inline size_t hier_bundled_bytes(const hier_call *call, int thread) {
+    return hier_bundle_bytes(hier_bundle_of(call, thread), 0);
+}
+
 /** Has any thread made an offer, so that it waits until the others have read? When all were awaited. */
 static inline bool hier_any_offers(const hier_call *call) {
     bool any = !call->meeting.mine.bundled;
@@ -74,16 +108,19 @@ static inline bool hier_any_offers(const hier_call *call) {
 }
 
 /** Takes a block of another thread's bundle to where this one expects it, if it is as long; else the call's error is set. */
-static inline void hier_bundle_take(hier_call *call, int thread, size_t index, core_data to) {
-    const hier_bundle *bundle = (const hier_bundle *)(const void *)call->meeting.cells[thread].payload.bytes;
-    size_t begin = index ? bundle->ends[index - 1] : 0, bytes = bundle->ends[index] - begin;
-    size_t source = hier_first_rank(call) + (size_t)thread;
+static inline void hier_bundle_take_from(hier_call *call, const hier_bundle *bundle, int thread, size_t index,
+                                         core_data to) {
+    size_t bytes = hier_bundle_bytes(bundle, index), source = hier_first_rank(call) + (size_t)thread;
     if (!hier_same_bytes(call, source, bytes, (size_t)call->comm->rank, core_data_bytes(to)))
         return;
     if (bytes && to.type->contiguous)
-        hier_copy_short(to.buffer, hier_bundle_data(bundle) + begin, bytes);
+        hier_copy_short(to.buffer, hier_bundle_at(bundle, index), bytes);
     else
-        core_unpack(to.buffer, hier_bundle_data(bundle) + begin, to.type, to.count, 0, bytes);
+        core_unpack(to.buffer, hier_bundle_at(bundle, index), to.type, to.count, 0, bytes);
+}
+
+static inline void hier_bundle_take(hier_call *call, int thread, size_t index, core_data to) {
+    hier_bundle_take_from(call, hier_bundle_of(call, thread), thread, index, to);
 }
 
 #endif

@@ -6,12 +6,18 @@
  *     several nodes:  the threads put their blocks where the leader has them, the schedule works there in place, and all
  *                     threads copy the blocks from there
  *
+ *     … short blocks: go by their threads' cells; who drives the network brings them together on the tray, where the schedule works
+ *
  * The leader has the blocks in its receive buffer when each node's lie one behind the other there; else in memory of its own
  * (blocks.h), from which it copies too. The ranks may have them at different displacements.
  */
 #include <core/error.h>
 #include <hier/bundle.h>
 #include <string.h>
+
+static int no_memory(const hier_call *call) {
+    return core_error(WEFT_ERR_NOMEM, "rank %d: weft_allgatherv: no memory for the blocks", call->comm->rank);
+}
 
 static int start(hier_call *call) {
     const hier_blocks *blocks = intra_offer_of(&call->meeting, 0)->shared;
@@ -28,8 +34,7 @@ static bool put_block(hier_call *call, const hier_blocks *joined) {
     const hier_arguments *arguments = call->arguments;
     size_t self = (size_t)call->comm->rank, bytes = arguments->own_bytes;
     if (!joined->offsets) {
-        call->error =
-            core_error(WEFT_ERR_NOMEM, "rank %d: weft_allgatherv: no memory for the blocks", call->comm->rank);
+        call->error = no_memory(call);
         return false;
     }
     if (!hier_same_bytes(call, self, bytes, hier_first_rank(call), hier_block_bytes(joined, self)))
@@ -93,6 +98,77 @@ static bool on_one_node(hier_call *call) {
     HIER_OVER;
 }
 
+/*
+ * Several nodes, where all blocks together find room on the tray and those of this node in its cells. All of its threads see that alike, and
+ * for other nodes it makes no difference.
+ */
+static bool goes_by_tray(const hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    const hier_layout *layout = call->comm->layout;
+    const size_t size = arguments->recv_type->size_bytes, first = layout->offsets[call->comm->node];
+    const size_t end = layout->offsets[call->comm->node + 1], most = call->meeting.team->tray_bytes;
+    size_t all = 0;
+    for (size_t rank = 0; rank < (size_t)call->comm->size; rank++) {
+        size_t bytes = arguments->recv_counts[rank] * size;
+        if (bytes > most - all || (bytes > HIER_BUNDLE_BYTES && rank >= first && rank < end))
+            return false;
+        all += bytes;
+    }
+    return true;
+}
+
+/* The blocks on the tray, in rank order, one behind the other. */
+static bool lie_on_tray(const hier_call *call, hier_blocks *made) {
+    const hier_layout *layout = call->comm->layout;
+    size_t *offsets = hier_more_scratch(call, HIER_PLAN, ((size_t)layout->nodes + 1) * sizeof(*offsets));
+    if (!offsets)
+        return false;
+    *made = hier_received_blocks(call->arguments);
+    made->offsets = made->places = offsets;
+    made->base = intra_tray(&call->meeting);
+    made->in_order = true;
+    offsets[0] = 0;
+    for (int node = 0; node < layout->nodes; node++) {
+        offsets[node + 1] = offsets[node];
+        for (size_t rank = layout->offsets[node]; rank < layout->offsets[node + 1]; rank++)
+            offsets[node + 1] += hier_block_bytes(made, rank);
+    }
+    return true;
+}
+
+/* By who drives, whose cell its own block is in too. */
+static int start_on_tray(hier_call *call) {
+    const int node = call->comm->node;
+    hier_blocks joined;
+    if (!lie_on_tray(call, &joined))
+        return no_memory(call);
+    char *own = joined.base + joined.offsets[node], *place = own;
+    for (int thread = 0; thread < hier_threads(call); thread++) {
+        const hier_bundle *bundle = hier_bundle_of(call, thread);
+        memcpy(place, hier_bundle_data(bundle), bundle->ends[0]);
+        place += hier_block_bytes(&joined, hier_first_rank(call) + (size_t)thread);
+    }
+    inter_view view = {
+        .collective = INTER_ALLGATHERV, .element_bytes = 1, .rank = node, .size = call->comm->layout->nodes};
+    hier_blocks_view(&joined, &view);
+    return hier_start(call, &view, &(inter_binding){.send = own, .recv = joined.base});
+}
+
+static bool by_tray(hier_call *call) {
+    hier_blocks joined;
+    HIER_RESUME(call);
+    (void)hier_bundle_one(call, hier_own_sent(call, 0, call->arguments->own_bytes)); /* as long as its count says */
+    hier_network(call, HIER_NEED_ALL, HIER_READY, start_on_tray);
+    intra_post(&call->meeting, HIER_READY);
+    HIER_AWAIT(call, hier_await_network(call));
+    call->blocks = hier_received_blocks(call->arguments);
+    if (lie_on_tray(call, &joined))
+        hier_blocks_unpack(call, &joined, &call->blocks, -1);
+    else
+        call->error = no_memory(call);
+    HIER_OVER;
+}
+
 static bool between_nodes(hier_call *call) {
     HIER_RESUME(call);
     offer(call);
@@ -111,5 +187,7 @@ static bool between_nodes(hier_call *call) {
 }
 
 bool hier_thread_allgatherv(hier_call *call) {
-    return hier_single_node(call) ? on_one_node(call) : between_nodes(call);
+    if (hier_single_node(call))
+        return on_one_node(call);
+    return goes_by_tray(call) ? by_tray(call) : between_nodes(call);
 }

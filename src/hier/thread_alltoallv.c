@@ -8,36 +8,47 @@
  *
  *     message n → m:   [thread 0 of n: for thread 0 of m, for thread 1 of m, …] [thread 1 of n: …] …     packed
  *
- * On one node the blocks of a thread go by its cell when they are short together (bundle.h), in place too.
- *
  * In front of a message stand the lengths of these blocks, where there are several: who takes it apart does not rely on what he expects.
+ *
+ * The blocks of a thread go by its cell when they are short together (bundle.h), in place too. When those of all threads of the node
+ * do, the messages are put together on the tray, by who drives, and come in there: nobody plans, or waits until others have read. Beside
+ * its blocks, by rank, a bundle between nodes says how long are those that its thread expects.
  */
 #include <core/error.h>
 #include <hier/bundle.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Made by the leader in its own memory: bytes to and from each node, and where they lie in `outgoing` and `incoming`. */
+/* Bytes to and from each node, and where they lie in `outgoing` and `incoming`. The leader's, in its own memory; or each thread has one. */
 typedef struct plan {
     size_t *send_bytes, *recv_bytes, *send_offsets, *recv_offsets; /* by node, with the lengths */
     char *outgoing, *incoming;
 } plan;
 
-static size_t sent_to(const intra_offer *offer, size_t rank) {
+/* What a thread of this node sends to a rank that is not itself. */
+static size_t sent_to(const hier_call *call, int thread, size_t rank) {
+    const intra_offer *offer = intra_offer_of(&call->meeting, thread);
+    if (offer->bundled && thread != call->comm->thread)
+        return hier_bundle_bytes(hier_bundle_of(call, thread), rank);
     const weft_datatype *type = offer->send_types ? offer->send_types[rank] : offer->send_type;
     return offer->send_counts[rank] * type->size_bytes;
 }
 
-static size_t received_from(const intra_offer *offer, size_t rank) {
+/* What a thread of this node expects from a rank of another. */
+static size_t received_from(const hier_call *call, int thread, size_t rank) {
+    const intra_offer *offer = intra_offer_of(&call->meeting, thread);
+    if (offer->bundled && thread != call->comm->thread)
+        return hier_bundle_of(call, thread)->ends[(size_t)call->comm->size + rank];
     const weft_datatype *type = offer->recv_types ? offer->recv_types[rank] : offer->recv_type;
     return offer->recv_counts[rank] * type->size_bytes;
 }
 
 /* What a thread of this node sends to all ranks of another. */
-static size_t sent_to_node(const intra_offer *offer, const hier_layout *layout, int node) {
+static size_t sent_to_node(const hier_call *call, int thread, int node) {
+    const hier_layout *layout = call->comm->layout;
     size_t bytes = 0;
     for (size_t rank = layout->offsets[node]; rank < layout->offsets[node + 1]; rank++)
-        bytes += sent_to(offer, rank);
+        bytes += sent_to(call, thread, rank);
     return bytes;
 }
 
@@ -57,10 +68,9 @@ static void add_up(hier_call *call, const plan *to, size_t *outgoing_bytes, size
         if (node == call->comm->node)
             continue;
         for (int thread = 0; thread < hier_threads(call); thread++) {
-            const intra_offer *offer = intra_offer_of(&call->meeting, thread);
-            to->send_bytes[node] += sent_to_node(offer, layout, node);
+            to->send_bytes[node] += sent_to_node(call, thread, node);
             for (size_t rank = layout->offsets[node]; rank < layout->offsets[node + 1]; rank++)
-                to->recv_bytes[node] += received_from(offer, rank);
+                to->recv_bytes[node] += received_from(call, thread, rank);
         }
         to->send_bytes[node] += to->send_bytes[node] ? head_bytes(call, node) : 0;
         to->recv_bytes[node] += to->recv_bytes[node] ? head_bytes(call, node) : 0;
@@ -69,9 +79,9 @@ static void add_up(hier_call *call, const plan *to, size_t *outgoing_bytes, size
     }
 }
 
-/* The leader's: the plan, its arrays and both messages' memory; NULL without memory. */
-static plan *make_plan(hier_call *call) {
-    size_t nodes = (size_t)call->comm->layout->nodes, outgoing_bytes, incoming_bytes;
+/* The plan and its arrays, without memory for the messages; NULL without memory. */
+static plan *begin_plan(hier_call *call, size_t *outgoing_bytes, size_t *incoming_bytes) {
+    size_t nodes = (size_t)call->comm->layout->nodes;
     plan *made = hier_more_scratch(call, HIER_PLAN, sizeof(*made) + 4 * nodes * sizeof(size_t));
     if (!made)
         return NULL;
@@ -79,20 +89,42 @@ static plan *make_plan(hier_call *call) {
     made->recv_bytes = made->send_bytes + nodes;
     made->send_offsets = made->recv_bytes + nodes;
     made->recv_offsets = made->send_offsets + nodes;
-    add_up(call, made, &outgoing_bytes, &incoming_bytes);
-    made->outgoing = hier_scratch(call, outgoing_bytes + incoming_bytes);
-    if (!made->outgoing)
+    add_up(call, made, outgoing_bytes, incoming_bytes);
+    return made;
+}
+
+/* The leader's; NULL without memory. */
+static plan *make_plan(hier_call *call) {
+    size_t outgoing_bytes, incoming_bytes;
+    plan *made = begin_plan(call, &outgoing_bytes, &incoming_bytes);
+    if (!made)
         return NULL;
+    made->outgoing = hier_scratch(call, outgoing_bytes + incoming_bytes);
+    made->incoming = made->outgoing + (made->outgoing ? outgoing_bytes : 0);
+    return made->outgoing ? made : NULL;
+}
+
+/* The thread's own, of messages on the tray; NULL without memory. When all threads have bundled: then there is room for them. */
+static plan *plan_on_tray(hier_call *call) {
+    size_t outgoing_bytes, incoming_bytes;
+    plan *made = begin_plan(call, &outgoing_bytes, &incoming_bytes);
+    if (!made)
+        return NULL;
+    made->outgoing = intra_tray(&call->meeting);
     made->incoming = made->outgoing + outgoing_bytes;
     return made;
 }
 
-static const plan *plan_of(const hier_call *call) {
-    return intra_offer_of(&call->meeting, 0)->shared;
+/* The leader's is shown on the tray, where nothing else is then: in its cell there may be a bundle. */
+static plan **place_of_plan(const hier_call *call) {
+    return (plan **)(void *)intra_tray(&call->meeting);
 }
 
-static int start(hier_call *call) {
-    const plan *by = plan_of(call);
+static const plan *plan_of(const hier_call *call) {
+    return *place_of_plan(call);
+}
+
+static int start(hier_call *call, const plan *by) {
     inter_view view = {.collective = INTER_ALLTOALLV,
                        .element_bytes = 1,
                        .rank = call->comm->node,
@@ -105,6 +137,36 @@ static int start(hier_call *call) {
         if (by->send_bytes[node])
             hier_count_sent(call, node, by->send_bytes[node] - head_bytes(call, node));
     return hier_start_uncounted(call, &view, &(inter_binding){.send = by->outgoing, .recv = by->incoming});
+}
+
+/* A thread's part of the message to a node, out of its bundle. */
+static void pack_bundle(const hier_call *call, const plan *by, int node, int thread, char **place) {
+    const hier_layout *layout = call->comm->layout;
+    const hier_bundle *from = hier_bundle_of(call, thread);
+    size_t there = (size_t)hier_layout_threads(layout, node), first = layout->offsets[node];
+    char *lengths = by->outgoing + by->send_offsets[node];
+    for (size_t i = 0; i < there; i++) {
+        size_t bytes = hier_bundle_bytes(from, first + i);
+        if (head_bytes(call, node))
+            memcpy(hier_at(lengths, (size_t)thread * there + i, sizeof(bytes)), &bytes, sizeof(bytes));
+        memcpy(*place, hier_bundle_at(from, first + i), bytes);
+        *place += bytes;
+    }
+}
+
+/* By who drives: puts the messages together, unless the threads have done so. */
+static int start_either(hier_call *call) {
+    if (hier_any_offers(call))
+        return start(call, plan_of(call));
+    const plan *by = plan_on_tray(call);
+    if (!by)
+        return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for a plan", call->comm->rank, call->arguments->call);
+    for (int node = 0; node < call->comm->layout->nodes; node++) {
+        char *place = by->outgoing + by->send_offsets[node] + head_bytes(call, node);
+        for (int thread = 0; thread < hier_threads(call) && by->send_bytes[node]; thread++)
+            pack_bundle(call, by, node, thread, &place);
+    }
+    return start(call, by);
 }
 
 static core_data send_block(const intra_offer *offer, size_t rank) {
@@ -121,32 +183,19 @@ static core_data recv_block(const hier_call *call, size_t rank) {
     return hier_side_block(&received, rank);
 }
 
-/* The own block, of who has bundled the others. */
-static void move_own(hier_call *call, core_data to) {
-    size_t self = (size_t)call->comm->rank, bytes = core_data_bytes(to);
-    if (call->arguments->in_place)
-        return;
-    const hier_side sent = hier_side_sent(call->comm, call->arguments);
-    core_data from = hier_side_block(&sent, self);
-    if (hier_same_bytes(call, self, core_data_bytes(from), self, bytes))
-        hier_move(to, from, (intra_slice){0, bytes});
-}
-
 /* From the threads of this node, straight or out of their cells; not all from the same one at once. */
 static void copy_local(hier_call *call) {
     const hier_side received = hier_side_received(call->comm, call->arguments);
     const int threads = hier_threads(call), own = call->comm->thread;
+    const size_t self = (size_t)call->comm->rank;
     for (int i = 0, thread = own; i < threads; i++, thread = thread + 1 < threads ? thread + 1 : 0) {
-        const intra_offer *from = intra_offer_of(&call->meeting, thread);
-        size_t source = hier_first_rank(call) + (size_t)thread, self = (size_t)call->comm->rank;
+        size_t source = hier_first_rank(call) + (size_t)thread;
         core_data to = hier_side_block(&received, source);
-        size_t bytes = core_data_bytes(to);
-        if (from->bundled && thread == own)
-            move_own(call, to);
-        else if (from->bundled)
-            hier_bundle_take(call, thread, (size_t)own, to);
-        else if (hier_same_bytes(call, source, sent_to(from, self), self, bytes))
-            hier_move(to, send_block(from, self), (intra_slice){0, bytes});
+        if (thread != own && hier_has_bundled(call, thread))
+            hier_bundle_take(call, thread, self, to);
+        else if (hier_same_bytes(call, source, sent_to(call, thread, self), self, core_data_bytes(to)))
+            hier_move(to, send_block(intra_offer_of(&call->meeting, thread), self),
+                      (intra_slice){0, core_data_bytes(to)});
     }
 }
 
@@ -158,7 +207,7 @@ static void pack_message(const hier_call *call, int node) {
     size_t own = (size_t)call->comm->thread, there = (size_t)hier_layout_threads(layout, node);
     char *lengths = by->outgoing + by->send_offsets[node], *place = lengths + head_bytes(call, node);
     for (int before = 0; before < call->comm->thread; before++)
-        place += sent_to_node(intra_offer_of(&call->meeting, before), layout, node);
+        place += sent_to_node(call, before, node);
     for (size_t i = 0; i < there; i++) {
         core_data block = send_block(mine, layout->offsets[node] + i);
         size_t bytes = core_data_bytes(block);
@@ -183,9 +232,8 @@ static void unpack_block(hier_call *call, size_t source, const char *place, size
 }
 
 /* By the lengths in front of it, which are not trusted to add up to what has come. */
-static void unpack_message(hier_call *call, int node) {
+static void unpack_message(hier_call *call, const plan *by, int node) {
     const hier_layout *layout = call->comm->layout;
-    const plan *by = plan_of(call);
     size_t threads = (size_t)hier_threads(call), blocks = threads * (size_t)hier_layout_threads(layout, node);
     const char *message = by->incoming + by->recv_offsets[node];
     size_t head = head_bytes(call, node), at = head, left = by->recv_bytes[node] - head, bytes = left;
@@ -199,17 +247,17 @@ static void unpack_message(hier_call *call, int node) {
     }
 }
 
-static void unpack(hier_call *call) {
+static void unpack(hier_call *call, const plan *by) {
     for (int node = 0; node < call->comm->layout->nodes; node++)
-        if (node != call->comm->node && plan_of(call)->recv_bytes[node])
-            unpack_message(call, node);
+        if (node != call->comm->node && by->recv_bytes[node])
+            unpack_message(call, by, node);
 }
 
 /* In place, the others read what is being overwritten: the blocks are copied together first. False: no memory. */
 static bool copy_blocks(hier_call *call, intra_offer *offer) {
     size_t ranks = (size_t)call->comm->size, bytes = 0, next = 0;
     for (size_t rank = 0; rank < ranks; rank++)
-        bytes += received_from(offer, rank);
+        bytes += received_from(call, call->comm->thread, rank);
     size_t *counts = hier_more_scratch(call, HIER_COPIES, 2 * ranks * sizeof(*counts) + bytes);
     if (!counts)
         return false;
@@ -230,23 +278,69 @@ static bool copy_blocks(hier_call *call, intra_offer *offer) {
     return true;
 }
 
-/* Of both collectives; what a rank does not give stays unset, and is not read. Without memory it shows no counts. */
-static void offer(hier_call *call) {
+/* So many bytes go to other nodes, and come from there, at most, with the lengths in front of them. */
+static bool tray_suffices(const hier_call *call) {
+    size_t threads = (size_t)hier_threads(call), others = (size_t)call->comm->size - threads;
+    return 2 * threads * (HIER_BUNDLE_BYTES + others * sizeof(size_t)) <= call->meeting.team->tray_bytes;
+}
+
+/* How long those are that the thread expects from other nodes; false: they are too long. */
+static bool bundle_expected(hier_call *call, uint16_t *expected) {
+    size_t left = HIER_BUNDLE_BYTES, first = hier_first_rank(call), end = first + (size_t)hier_threads(call);
+    for (size_t rank = 0; rank < (size_t)call->comm->size; rank++) {
+        size_t bytes = rank >= first && rank < end ? 0 : received_from(call, call->comm->thread, rank);
+        if (bytes > left)
+            return false;
+        expected[rank] = (uint16_t)bytes;
+        left -= bytes;
+    }
+    return true;
+}
+
+/* Puts the blocks that `mine` has into the cell; false: they are too long. */
+static bool bundle(hier_call *call, const intra_offer *mine) {
+    const size_t ranks = (size_t)call->comm->size, self = (size_t)call->comm->rank;
+    const bool several = !hier_single_node(call);
+    if (several && !tray_suffices(call))
+        return false;
+    hier_bundle *made = hier_bundle_begin(call, several ? 2 * ranks : ranks);
+    bool fits = true;
+    for (size_t rank = 0; rank < ranks && fits; rank++)
+        fits = hier_bundle_put(made, rank, rank == self ? hier_run(NULL, 0) : send_block(mine, rank));
+    return fits && (!several || bundle_expected(call, made->ends + ranks));
+}
+
+/* Of both collectives, in place what is received; what a rank does not give stays unset, and is not read. */
+static intra_offer offer_of(const hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     bool types = arguments->collective == INTER_ALLTOALLW;
-    intra_offer *mine = &call->meeting.mine;
-    *mine = (intra_offer){.send = arguments->send,
-                          .recv_counts = arguments->recv_counts,
-                          .recv_type = types ? WEFT_BYTE : arguments->recv_type,
-                          .recv_types = types ? arguments->recv_types : NULL};
-    if (!arguments->in_place) {
-        mine->send_counts = arguments->send_counts;
-        mine->send_displs = arguments->send_displs;
-        mine->send_type = types ? WEFT_BYTE : arguments->send_type;
-        mine->send_types = types ? arguments->send_types : NULL;
-    } else if (!copy_blocks(call, mine)) {
-        mine->recv_counts = NULL;
+    intra_offer made = {.send = arguments->send,
+                        .send_counts = arguments->send_counts,
+                        .send_displs = arguments->send_displs,
+                        .send_type = types ? WEFT_BYTE : arguments->send_type,
+                        .send_types = types ? arguments->send_types : NULL,
+                        .recv_counts = arguments->recv_counts,
+                        .recv_type = types ? WEFT_BYTE : arguments->recv_type,
+                        .recv_types = types ? arguments->recv_types : NULL};
+    if (arguments->in_place) {
+        made.send = arguments->recv;
+        made.send_counts = arguments->recv_counts;
+        made.send_displs = arguments->recv_displs;
+        made.send_type = made.recv_type;
+        made.send_types = made.recv_types;
     }
+    return made;
+}
+
+/* Without memory it shows no counts. */
+static void bundle_or_offer(hier_call *call) {
+    intra_offer *mine = &call->meeting.mine;
+    *mine = offer_of(call);
+    if (bundle(call, mine))
+        return;
+    mine->bundled = 0;
+    if (call->arguments->in_place && !copy_blocks(call, mine))
+        mine->recv_counts = NULL;
     call->meeting.own->payload.offer = *mine;
 }
 
@@ -266,24 +360,9 @@ static bool has_memory(hier_call *call) {
     return !call->error;
 }
 
-/* Puts the blocks into the cell; false: they are too long. */
-static bool bundle(hier_call *call) {
-    const hier_arguments *arguments = call->arguments;
-    const hier_side sent =
-        arguments->in_place ? hier_side_received(call->comm, arguments) : hier_side_sent(call->comm, arguments);
-    const int threads = hier_threads(call), self = call->comm->thread;
-    hier_bundle *made = hier_bundle_begin(call, (size_t)threads);
-    bool fits = true;
-    for (int thread = 0; thread < threads && fits; thread++)
-        fits = hier_bundle_put(made, (size_t)thread,
-                               thread == self ? hier_run(NULL, 0) : hier_side_block(&sent, (size_t)thread));
-    return fits;
-}
-
 static bool on_one_node(hier_call *call) {
     HIER_RESUME(call);
-    if (!bundle(call))
-        offer(call);
+    bundle_or_offer(call);
     HIER_SYNC(call, HIER_OFFERED);
     if (!has_memory(call))
         return true;
@@ -296,13 +375,24 @@ static bool on_one_node(hier_call *call) {
 
 static bool between_nodes(hier_call *call) {
     HIER_RESUME(call);
-    offer(call);
-    hier_network(call, HIER_NEED_ALL, HIER_READY, start);
+    bundle_or_offer(call);
+    hier_network(call, HIER_NEED_ALL, HIER_READY, start_either);
     HIER_SYNC(call, HIER_OFFERED);
     if (!has_memory(call))
         return true;
+    if (!hier_any_offers(call)) {
+        intra_post(&call->meeting, HIER_READY);
+        copy_local(call);
+        HIER_AWAIT(call, hier_await_network(call));
+        const plan *by = plan_on_tray(call);
+        if (by)
+            unpack(call, by);
+        else
+            note_no_memory(call);
+        return true;
+    }
     if (call->comm->thread == 0) {
-        INTRA_SHOW(&call->meeting, shared, make_plan(call));
+        *place_of_plan(call) = make_plan(call);
         intra_post(&call->meeting, HIER_PLANNED);
     }
     HIER_AWAIT(call, hier_await(call, 0, HIER_PLANNED));
@@ -314,7 +404,7 @@ static bool between_nodes(hier_call *call) {
     intra_post(&call->meeting, HIER_READY);
     copy_local(call);
     HIER_AWAIT(call, hier_await_network(call));
-    unpack(call);
+    unpack(call, plan_of(call));
     HIER_SYNC(call, HIER_LEFT);
     HIER_OVER;
 }

@@ -2,10 +2,10 @@
 /*
  * gatherv: nb1FT/flags. As gather, but only the root knows all counts; other nodes add up those of their threads.
  *
- *     one node:      a short block goes by its thread's cell (bundle.h), and only the root waits
  *     root's node:   every thread copies its block straight to its place in the root's receive buffer
  *     other nodes:   every thread shows how much it has, the leader finds memory for it, every thread copies its block
  *                    there, and the node sends all of them as one message
+ *     short blocks:  go by their threads' cells (bundle.h), from which the root or the leader takes them, and nobody else waits
  *
  * Such a message goes straight to its place in the root's receive buffer when its blocks lie one behind the other there;
  * else the root takes it apart (blocks.h).
@@ -13,6 +13,19 @@
 #include <core/error.h>
 #include <hier/bundle.h>
 #include <string.h>
+
+/* What a thread of another node than the root's has, as it has shown. */
+static size_t bytes_of(const hier_call *call, int thread) {
+    const intra_offer *offer = intra_offer_of(&call->meeting, thread);
+    return offer->bundled ? hier_bundled_bytes(call, thread) : offer->send_size;
+}
+
+static size_t bytes_before(const hier_call *call, int thread) {
+    size_t bytes = 0;
+    for (int before = 0; before < thread; before++)
+        bytes += bytes_of(call, before);
+    return bytes;
+}
 
 static int start(hier_call *call) {
     const intra_offer *host = intra_offer_of(&call->meeting, hier_host_thread(call));
@@ -30,7 +43,7 @@ static int start(hier_call *call) {
         hier_blocks_view(blocks, &view);
         binding.send = binding.recv = blocks->base;
     } else {
-        view.count = hier_bytes_before(call, hier_threads(call));
+        view.count = bytes_before(call, hier_threads(call));
     }
     return hier_start(call, &view, &binding);
 }
@@ -52,106 +65,82 @@ static void offer_blocks(hier_call *call) {
     intra_post(&call->meeting, HIER_OFFERED);
 }
 
-/* The leader's memory for the node's blocks, which may be its own block itself. */
+/* The leader's memory for the node's blocks, which may be its own block itself. What was bundled it puts there for its thread. */
 static void offer_memory(hier_call *call) {
     int threads = hier_threads(call);
-    INTRA_SHOW(&call->meeting, recv,
-               threads == 1 ? (void *)(uintptr_t)call->arguments->send
-                            : hier_scratch(call, hier_bytes_before(call, threads)));
+    char *blocks =
+        threads == 1 ? (char *)(uintptr_t)call->arguments->send : hier_scratch(call, bytes_before(call, threads));
+    INTRA_SHOW(&call->meeting, recv, blocks);
     intra_post(&call->meeting, HIER_PLANNED);
+    for (int thread = 1; blocks && thread < threads; thread++) {
+        blocks += bytes_of(call, thread - 1);
+        if (hier_has_bundled(call, thread))
+            hier_bundle_take(call, thread, 0, hier_run(blocks, bytes_of(call, thread)));
+    }
 }
 
-/* On another node. What the threads before offered was seen in the sync. */
+/* On another node. What the threads before have was seen when all had shown it. */
 static void put_beside(hier_call *call) {
     size_t own_bytes = call->arguments->own_bytes;
     char *blocks = intra_offer_of(&call->meeting, 0)->recv;
-    if (!own_bytes)
-        return;
-    if (!blocks)
+    if (!blocks && bytes_before(call, hier_threads(call)))
         call->error =
             core_error(WEFT_ERR_NOMEM, "rank %d: weft_gatherv: no memory for the blocks of a node", call->comm->rank);
-    else if (hier_threads(call) > 1)
-        hier_move(hier_run(blocks + hier_bytes_before(call, call->comm->thread), own_bytes),
+    else if (own_bytes && hier_threads(call) > 1)
+        hier_move(hier_run(blocks + bytes_before(call, call->comm->thread), own_bytes),
                   hier_own_sent(call, 0, own_bytes), (intra_slice){0, own_bytes});
 }
 
-/* The root's, when all is there: takes messages apart, and notices if a thread of its node had another block than expected. */
+/* The root's, when all is there: takes messages apart, and what is in cells, and notices who had another block than expected. */
 static void receive(hier_call *call, const hier_blocks *blocks) {
     size_t first = hier_first_rank(call), root = (size_t)call->comm->rank;
     if (blocks->apart)
         hier_blocks_unpack(call, blocks, blocks, call->comm->node);
     for (int thread = 0; thread < hier_threads(call); thread++) {
         size_t rank = first + (size_t)thread;
-        if (rank != root)
+        if (rank == root)
+            continue;
+        if (hier_has_bundled(call, thread))
+            hier_bundle_take(call, thread, 0, hier_block_of(blocks, rank));
+        else
             hier_same_bytes(call, rank, intra_offer_of(&call->meeting, thread)->send_size, root,
                             hier_block_bytes(blocks, rank));
     }
 }
 
-/* The root's, when all is there. */
-static void take_bundles(hier_call *call, const hier_blocks *blocks) {
-    int root = call->comm->thread;
-    for (int thread = 0; thread < hier_threads(call); thread++) {
-        size_t rank = (size_t)thread;
-        if (thread != root && hier_has_bundled(call, thread))
-            hier_bundle_take(call, thread, 0, hier_block_of(blocks, rank));
-        else if (thread != root)
-            hier_same_bytes(call, rank, intra_offer_of(&call->meeting, thread)->send_size, (size_t)root,
-                            hier_block_bytes(blocks, rank));
-    }
-}
-
-static bool on_one_node(hier_call *call) {
+bool hier_thread_gatherv(hier_call *call) {
     const size_t bytes = call->arguments->own_bytes;
-    const bool root = hier_is_root(call);
+    const int thread = call->comm->thread;
+    const bool host = thread == hier_host_thread(call);
     HIER_RESUME(call);
-    if (root || !hier_bundle_one(call, hier_own_sent(call, 0, bytes))) {
+    hier_choose_without_counts(call);
+    hier_network(call, HIER_NEED_ALL, HIER_READY, start);
+    if (host || !hier_bundle_one(call, hier_own_sent(call, 0, bytes))) {
         hier_bundle_nothing(call);
         INTRA_SHOW(&call->meeting, send_size, bytes);
-        if (root)
-            offer_blocks(call);
-        HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_OFFERED));
-        put_at_root(call, intra_offer_of(&call->meeting, call->root_thread)->shared);
+        if (hier_on_root_node(call)) {
+            if (host)
+                offer_blocks(call);
+            HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_OFFERED));
+            put_at_root(call, intra_offer_of(&call->meeting, call->root_thread)->shared);
+        } else {
+            HIER_SYNC(call, HIER_OFFERED);
+            if (host)
+                offer_memory(call);
+            HIER_AWAIT(call, hier_await(call, 0, HIER_PLANNED));
+            put_beside(call);
+        }
         if (call->error)
             return true;
     }
     intra_post(&call->meeting, HIER_READY);
-    if (root) {
+    if (host && hier_single_node(call))
         HIER_AWAIT(call, hier_await_all(call, HIER_READY));
-        take_bundles(call, &call->blocks);
-    }
-    HIER_OVER;
-}
-
-static bool between_nodes(hier_call *call) {
-    int thread = call->comm->thread;
-    bool host = thread == hier_host_thread(call);
-    HIER_RESUME(call);
-    hier_choose_without_counts(call);
-    hier_network(call, HIER_NEED_ALL, HIER_READY, start);
-    INTRA_SHOW(&call->meeting, send_size, call->arguments->own_bytes);
-    if (hier_on_root_node(call)) {
-        if (host)
-            offer_blocks(call);
-        HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_OFFERED));
-        put_at_root(call, intra_offer_of(&call->meeting, call->root_thread)->shared);
-    } else {
-        HIER_SYNC(call, HIER_OFFERED);
-        if (thread == 0)
-            offer_memory(call);
-        HIER_AWAIT(call, hier_await(call, 0, HIER_PLANNED));
-        put_beside(call);
-    }
-    if (call->error)
-        return true;
-    intra_post(&call->meeting, HIER_READY);
     if (host || thread == 0)
         HIER_AWAIT(call, hier_await_network(call));
+    else
+        hier_drive_and_go(call);
     if (hier_is_root(call))
         receive(call, &call->blocks);
     HIER_OVER;
-}
-
-bool hier_thread_gatherv(hier_call *call) {
-    return hier_single_node(call) ? on_one_node(call) : between_nodes(call);
 }
