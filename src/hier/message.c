@@ -178,13 +178,14 @@ void hier_message_receive_nothing(hier_message *message) {
     receive->posted = false;
 }
 
-/* What comes soon is waited for in one hold of the funnel, by looks at what brings it alone. */
+/* What comes soon is waited for in one hold of the funnel, by looks at what brings it alone, and at all else when something has come. */
 static void look_soon(const weft_comm *comm, const intra_receive *receive) {
     hier_world *world = comm->world;
     if (!world->waiting.hot || !world->engine.listens || !hier_may_drive(world) || hier_agent_of_caller(world))
         return;
     for (int looks = LOOKS_FOR_A_MESSAGE; looks > 0 && !receive->done; looks--)
-        inter_engine_progress(&world->engine);
+        if (inter_engine_progress(&world->engine) && !receive->done) /* an offer, or a part of a long one */
+            hier_progress(world);
     hier_looked_soon(world, receive->error);
 }
 

@@ -45,6 +45,8 @@ typedef struct inter_incoming {
     inter_ways *learns; /* NULL: nothing is learned of it … */
     enum inter_way by;  /* … as it is taken by this way … */
     uint64_t since_ns;  /* … from then on */
+    bool announced;     /* the sender knows of it */
+    size_t read;        /* so many bytes of one that is not */
 } inter_incoming;
 
 #define INTER_PULL_KINDS 6

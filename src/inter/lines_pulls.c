@@ -45,16 +45,20 @@ bool inter_lines_begin_pull(const inter_lines *lines, inter_neighbour *from, con
     size_t bytes = !request ? 0 : of->bytes < request->bytes ? of->bytes : request->bytes;
     inter_ways *learn;
     enum inter_way by = choose(lines, from, of, request, bytes, &learn);
-    int index = inter_pull_begin(&from->from->pulls, from->incoming, of, bytes, by == INTER_BY_READS);
+    /* Who reads all tells the sender when he has: until then its looks would only keep the lines from here. */
+    const bool announces = by != INTER_BY_READS;
+    int index = inter_pull_reserve(&from->from->pulls, from->incoming);
     if (index < 0)
         return false;
+    if (announces)
+        inter_pull_announce(&from->from->pulls, index, of, bytes);
     if (request) {
         if (!from->incoming) {
             from->dry_since_ns = 0;
             from->reach = LEAST_REACH;
         }
         request->native = request;
-        from->pulls[index] = (inter_incoming){request, *of, bytes, learn, by, learn ? core_now_ns() : 0};
+        from->pulls[index] = (inter_incoming){request, *of, bytes, learn, by, learn ? core_now_ns() : 0, announces, 0};
         from->incoming |= 1u << index;
     }
     return true;
@@ -82,7 +86,7 @@ static bool end_receive(inter_neighbour *from, int index) {
     inter_pulls *pulls = &from->from->pulls;
     const inter_pull *pull = &pulls->pulls[index];
     inter_incoming *of = &from->pulls[index];
-    if (!inter_pull_done(pull))
+    if (!of->announced || !inter_pull_done(pull))
         return false;
     int error = atomic_load_explicit(&pull->error, memory_order_relaxed);
     if (of->learns && from->incoming == 1u << index) /* else others took a part of the time */
@@ -110,7 +114,7 @@ static bool take_part(inter_neighbour *from) {
     inter_part part;
     if (!inter_pull_comes(pulls, &part))
         return false;
-    if (part.pull < INTER_PULLS && from->incoming >> part.pull & 1) {
+    if (part.pull < INTER_PULLS && from->incoming >> part.pull & 1 && from->pulls[part.pull].announced) {
         const inter_incoming *of = &from->pulls[part.pull];
         const core_data data = data_of(of->request);
         inter_pull_take(pulls, part, &data, of->bytes);
@@ -133,11 +137,24 @@ static bool is_dry(const inter_lines *lines, inter_neighbour *from) {
     return now - from->dry_since_ns >= PATIENCE_NS;
 }
 
+/* Reads more of what the sender puts nothing of. */
+static void read_more(inter_neighbour *from, int index) {
+    inter_incoming *of = &from->pulls[index];
+    const core_data data = data_of(of->request);
+    const size_t left = of->bytes - of->read, bytes = left < MOST_REACH ? left : MOST_REACH;
+    int error = inter_pull_read(from->process, of->offer.from + of->read, (char *)data.buffer + of->read, bytes);
+    of->read += bytes;
+    if (!error && of->read < of->bytes)
+        return;
+    of->announced = true;
+    inter_pull_announce_done(&from->from->pulls, index, &of->offer, error);
+}
+
 /* How much to read at once. By halves ever less, so that both are done together. */
 static size_t reach_of(const inter_neighbour *from, int index) {
     enum inter_way by = from->pulls[index].by;
-    if (by != INTER_BY_HALVES)
-        return by == INTER_BY_PARTS ? from->reach : MOST_REACH;
+    if (by == INTER_BY_PARTS)
+        return from->reach;
     size_t half = inter_pull_rest(&from->from->pulls.pulls[index]) / 2;
     return half < HALF_REACH ? half : HALF_REACH;
 }
@@ -146,6 +163,10 @@ static size_t reach_of(const inter_neighbour *from, int index) {
 static bool read_chunks(const inter_lines *lines, inter_neighbour *from, int index) {
     inter_pulls *pulls = &from->from->pulls;
     inter_incoming *of = &from->pulls[index];
+    if (!of->announced) {
+        read_more(from, index);
+        return true;
+    }
     if (!of->offer.from) { /* only the sender knows where they lie */
         bool told, unwanted = from->unwanted >> index & 1;
         if (inter_pull_is_in_doubt(pulls, of->offer.name) && (inter_pull_is_withdrawn(pulls, index, &told) || unwanted))
@@ -163,11 +184,10 @@ static bool read_chunks(const inter_lines *lines, inter_neighbour *from, int ind
 
 /* For one at a time: what came is used while it is in the cache. */
 static unsigned receive_directly(const inter_lines *lines, inter_neighbour *from) {
-    const bool dry = is_dry(lines, from);
     for (int i = 0; from->incoming >> i; i++) {
         if (!(from->incoming >> i & 1))
             continue;
-        bool some = (dry || from->pulls[i].by != INTER_BY_PARTS) && read_chunks(lines, from, i);
+        bool some = (from->pulls[i].by != INTER_BY_PARTS || is_dry(lines, from)) && read_chunks(lines, from, i);
         if (end_receive(from, i) || some)
             return 1;
     }

@@ -15,26 +15,37 @@ static size_t chunk_of(size_t bytes) {
     return share < LEAST_PART_BYTES ? LEAST_PART_BYTES : share < INTER_PART_BYTES ? share : INTER_PART_BYTES;
 }
 
-int inter_pull_begin(inter_pulls *pulls, unsigned mine, const inter_offer *offer, size_t bytes, bool reads) {
+int inter_pull_reserve(const inter_pulls *pulls, unsigned mine) {
     /* Acquire: pairs with the sender's clearing of the bit; it is done with the pull. */
     uint32_t used = atomic_load_explicit(&pulls->active, memory_order_acquire) | mine;
     int free = 0;
     while (free < INTER_PULLS && used >> free & 1)
         free++;
-    if (free == INTER_PULLS)
-        return -1;
-    inter_pull *pull = &pulls->pulls[free];
-    pull->chunk_bytes = chunk_of(bytes);
-    pull->chunks = (bytes + pull->chunk_bytes - 1) / pull->chunk_bytes;
+    return free == INTER_PULLS ? -1 : free;
+}
+
+/* So many chunks are done when it is announced. */
+static void announce(inter_pulls *pulls, int index, const inter_offer *offer, size_t chunk_bytes, size_t chunks,
+                     size_t done, int error) {
+    inter_pull *pull = &pulls->pulls[index];
+    pull->chunk_bytes = chunk_bytes;
+    pull->chunks = chunks;
     pull->name = offer->name;
-    pull->reads = reads;
-    atomic_store_explicit(&pull->done, 0, memory_order_relaxed);
-    atomic_store_explicit(&pull->claimed, 0, memory_order_relaxed);
-    atomic_store_explicit(&pull->error, WEFT_SUCCESS, memory_order_relaxed);
+    atomic_store_explicit(&pull->done, done, memory_order_relaxed);
+    atomic_store_explicit(&pull->claimed, done, memory_order_relaxed);
+    atomic_store_explicit(&pull->error, error, memory_order_relaxed);
     atomic_store_explicit(&pull->gone, 0, memory_order_relaxed);
     /* Pairs with the sender's looks at `active`, publishes the pull; in one order with inter_pull_withdraw. */
-    atomic_fetch_or_explicit(&pulls->active, 1u << free, memory_order_seq_cst);
-    return free;
+    atomic_fetch_or_explicit(&pulls->active, 1u << index, memory_order_seq_cst);
+}
+
+void inter_pull_announce(inter_pulls *pulls, int index, const inter_offer *offer, size_t bytes) {
+    size_t chunk_bytes = chunk_of(bytes);
+    announce(pulls, index, offer, chunk_bytes, (bytes + chunk_bytes - 1) / chunk_bytes, 0, WEFT_SUCCESS);
+}
+
+void inter_pull_announce_done(inter_pulls *pulls, int index, const inter_offer *offer, int error) {
+    announce(pulls, index, offer, INTER_PART_BYTES, 1, 1, error);
 }
 
 /* Claims up to `most` chunks. Returns how many, from *first on. */
@@ -61,8 +72,7 @@ bool inter_pull_put(inter_pulls *pulls, int index, const core_data *from, size_t
     const size_t chunk_bytes = pull->chunk_bytes;
     uint64_t chunk;
     /* Acquire: pairs with inter_pull_skip; the part that is written again has been read. */
-    if (pull->reads || put - atomic_load_explicit(&pulls->taken, memory_order_acquire) >= INTER_PARTS ||
-        !claim(pull, 1, &chunk))
+    if (put - atomic_load_explicit(&pulls->taken, memory_order_acquire) >= INTER_PARTS || !claim(pull, 1, &chunk))
         return false;
     size_t begin = chunk * chunk_bytes;
     if (chunk_bytes > INTER_PART_BYTES || begin >= bytes) /* what the other side wrote is not trusted for a length */

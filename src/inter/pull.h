@@ -8,7 +8,7 @@
  * When no part comes, since the sender computes or has no core, or where that is quicker (ways.h), the receiver copies chunks itself,
  * straight from the sender's memory (process_vm_readv), unless the sender's data do not lie in one run.
  *
- *     receiver: fields, then its bit in `active` ──▶ both: claim a chunk
+ *     receiver: fields, then its bit in `active` ──▶ both: claim a chunk      (unless it reads all by itself: then when it has)
  *     sender: packs it into a part, put + 1 ──▶ receiver: unpacks it, taken + 1 ──▶ sender: the part is free again
  *     receiver: all done ──▶ the sender clears the bit
  *
@@ -45,7 +45,6 @@ typedef struct inter_pull {
     /* The receiver writes these before it sets the bit in `active`: */
     alignas(128) uint64_t chunk_bytes, chunks;
     uint64_t name;         /* of the offer */
-    uint64_t reads;        /* not 0: the receiver copies all chunks itself */
     _Atomic uint64_t done; /* chunks that the receiver has */
     /* Both write: */
     alignas(64) _Atomic uint64_t claimed; /* chunks that somebody has taken on; may go beyond `chunks` */
@@ -71,11 +70,14 @@ typedef struct inter_pulls {
     alignas(64) unsigned char parts[INTER_PARTS][INTER_PART_BYTES];
 } inter_pulls;
 
-/**
- * The receiver sets up a pull of the first `bytes` bytes of an offer; `reads`: of which the sender puts nothing. `mine`: those that the
- * receiver is not done with, a bit each. Returns which pull it is, −1 when all are in use.
- */
-int inter_pull_begin(inter_pulls *pulls, unsigned mine, const inter_offer *offer, size_t bytes, bool reads);
+/** The receiver: a pull that is free, −1 when all are in use. `mine`: those that it is not done with, a bit each. */
+int inter_pull_reserve(const inter_pulls *pulls, unsigned mine);
+
+/** The receiver sets a pull up, of the first `bytes` bytes of an offer. */
+void inter_pull_announce(inter_pulls *pulls, int index, const inter_offer *offer, size_t bytes);
+
+/** The receiver, which has read all that it wants of an offer, or found an error, tells the sender so: it need not put anything. */
+void inter_pull_announce_done(inter_pulls *pulls, int index, const inter_offer *offer, int error);
 
 /** The sender: packs the next of `bytes` bytes of data for a pull. False: there is no free part, or nothing to be put. */
 bool inter_pull_put(inter_pulls *pulls, int index, const core_data *from, size_t bytes);
