@@ -108,31 +108,37 @@ static void receive(hier_call *call, const hier_blocks *blocks) {
     }
 }
 
-bool hier_thread_gatherv(hier_call *call) {
+/* The host's block does not go by its cell: there it shows what the others need to know. */
+static void bundle_or_offer(hier_call *call) {
     const size_t bytes = call->arguments->own_bytes;
+    const bool host = call->comm->thread == hier_host_thread(call);
+    if (!host && hier_bundle_one(call, hier_own_sent(call, 0, bytes)))
+        return;
+    hier_bundle_nothing(call);
+    INTRA_SHOW(&call->meeting, send_size, bytes);
+    if (host && hier_on_root_node(call))
+        offer_blocks(call);
+}
+
+bool hier_thread_gatherv(hier_call *call) {
     const int thread = call->comm->thread;
     const bool host = thread == hier_host_thread(call);
     HIER_RESUME(call);
     hier_choose_without_counts(call);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start);
-    if (host || !hier_bundle_one(call, hier_own_sent(call, 0, bytes))) {
-        hier_bundle_nothing(call);
-        INTRA_SHOW(&call->meeting, send_size, bytes);
-        if (hier_on_root_node(call)) {
-            if (host)
-                offer_blocks(call);
-            HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_OFFERED));
-            put_at_root(call, intra_offer_of(&call->meeting, call->root_thread)->shared);
-        } else {
-            HIER_SYNC(call, HIER_OFFERED);
-            if (host)
-                offer_memory(call);
-            HIER_AWAIT(call, hier_await(call, 0, HIER_PLANNED));
-            put_beside(call);
-        }
-        if (call->error)
-            return true;
+    bundle_or_offer(call);
+    if (!call->meeting.mine.bundled && hier_on_root_node(call)) {
+        HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_OFFERED));
+        put_at_root(call, intra_offer_of(&call->meeting, call->root_thread)->shared);
+    } else if (!call->meeting.mine.bundled) {
+        HIER_SYNC(call, HIER_OFFERED);
+        if (host)
+            offer_memory(call);
+        HIER_AWAIT(call, hier_await(call, 0, HIER_PLANNED));
+        put_beside(call);
     }
+    if (call->error)
+        return true;
     intra_post(&call->meeting, HIER_READY);
     if (host && hier_single_node(call))
         HIER_AWAIT(call, hier_await_all(call, HIER_READY));
