@@ -12,16 +12,25 @@
 #include <string.h>
 
 typedef struct hier_bundle {
-    size_t blocks;
+    uint32_t blocks; /* not 0 */
+    uint32_t most;   /* bytes of all of them */
     uint16_t ends[]; /* counted from behind the last of these */
 } hier_bundle;
 
-/** The most that is bundled: from there on it takes longer to bring that into a cell and out of it than to meet a second time. */
-#define HIER_BUNDLE_BYTES  256
-#define HIER_BUNDLE_BLOCKS ((INTRA_INLINE_BYTES - HIER_BUNDLE_BYTES - sizeof(hier_bundle)) / sizeof(uint16_t))
+_Static_assert(offsetof(intra_offer, bundled) == 0 && offsetof(hier_bundle, ends) == sizeof(size_t),
+               "a cell has either");
 
-_Static_assert(offsetof(intra_offer, bundled) == offsetof(hier_bundle, blocks), "a cell has either");
-_Static_assert(HIER_BUNDLE_BYTES <= UINT16_MAX, "where blocks end");
+/**
+ * The most that is bundled, of a process alone and of several: from there on it takes longer to bring that into a cell and out of it than to
+ * meet a second time.
+ */
+#define HIER_BUNDLE_BYTES         256
+#define HIER_BUNDLE_BYTES_BETWEEN 768
+#define HIER_BUNDLE_BLOCKS        ((INTRA_INLINE_BYTES - HIER_BUNDLE_BYTES_BETWEEN - sizeof(hier_bundle)) / sizeof(uint16_t))
+
+static inline uint32_t hier_bundle_most(const hier_call *call) {
+    return hier_single_node(call) ? HIER_BUNDLE_BYTES : HIER_BUNDLE_BYTES_BETWEEN;
+}
 
 static inline unsigned char *hier_bundle_data(const hier_bundle *bundle) {
     return (unsigned char *)(uintptr_t)(bundle->ends + bundle->blocks);
@@ -33,7 +42,8 @@ static inline unsigned char *hier_bundle_data(const hier_bundle *bundle) {
  */
 static inline hier_bundle *hier_bundle_begin(hier_call *call, size_t blocks) {
     hier_bundle *bundle = (hier_bundle *)(void *)call->meeting.own->payload.bytes;
-    call->meeting.mine.bundled = bundle->blocks = blocks;
+    call->meeting.mine.bundled = blocks;
+    *bundle = (hier_bundle){.blocks = (uint32_t)blocks, .most = hier_bundle_most(call)};
     return bundle;
 }
 
@@ -43,9 +53,10 @@ static inline hier_bundle *hier_bundle_aside(const hier_call *call) {
 }
 
 static inline hier_bundle *hier_bundle_begin_aside(hier_call *call, size_t blocks) {
+    hier_bundle *bundle = hier_bundle_aside(call);
     INTRA_SHOW(&call->meeting, bundled, blocks);
-    hier_bundle_aside(call)->blocks = blocks;
-    return hier_bundle_aside(call);
+    *bundle = (hier_bundle){.blocks = (uint32_t)blocks, .most = hier_bundle_most(call)};
+    return bundle;
 }
 
 /** What this thread shows is an offer. */
@@ -60,7 +71,7 @@ static inline size_t hier_bundle_begin_of(const hier_bundle *bundle, size_t inde
 /** The next block; false: it is too long, or there are too many. */
 static inline bool hier_bundle_put(hier_bundle *bundle, size_t index, core_data block) {
     size_t begin = hier_bundle_begin_of(bundle, index), bytes = core_data_bytes(block);
-    if (bytes > HIER_BUNDLE_BYTES - begin || bundle->blocks > HIER_BUNDLE_BLOCKS)
+    if (bytes > bundle->most - begin || bundle->blocks > HIER_BUNDLE_BLOCKS)
         return false;
     if (bytes && block.type->contiguous)
         hier_copy_short(hier_bundle_data(bundle) + begin, block.buffer, bytes);

@@ -110,7 +110,7 @@ static bool goes_by_tray(const hier_call *call) {
     size_t all = 0;
     for (size_t rank = 0; rank < (size_t)call->comm->size; rank++) {
         size_t bytes = arguments->recv_counts[rank] * size;
-        if (bytes > most - all || (bytes > HIER_BUNDLE_BYTES && rank >= first && rank < end))
+        if (bytes > most - all || (bytes > HIER_BUNDLE_BYTES_BETWEEN && rank >= first && rank < end))
             return false;
         all += bytes;
     }

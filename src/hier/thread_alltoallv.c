@@ -281,12 +281,12 @@ static bool copy_blocks(hier_call *call, intra_offer *offer) {
 /* So many bytes go to other nodes, and come from there, at most, with the lengths in front of them. */
 static bool tray_suffices(const hier_call *call) {
     size_t threads = (size_t)hier_threads(call), others = (size_t)call->comm->size - threads;
-    return 2 * threads * (HIER_BUNDLE_BYTES + others * sizeof(size_t)) <= call->meeting.team->tray_bytes;
+    return 2 * threads * (HIER_BUNDLE_BYTES_BETWEEN + others * sizeof(size_t)) <= call->meeting.team->tray_bytes;
 }
 
 /* How long those are that the thread expects from other nodes; false: they are too long. */
 static bool bundle_expected(hier_call *call, uint16_t *expected) {
-    size_t left = HIER_BUNDLE_BYTES, first = hier_first_rank(call), end = first + (size_t)hier_threads(call);
+    size_t left = HIER_BUNDLE_BYTES_BETWEEN, first = hier_first_rank(call), end = first + (size_t)hier_threads(call);
     for (size_t rank = 0; rank < (size_t)call->comm->size; rank++) {
         size_t bytes = rank >= first && rank < end ? 0 : received_from(call, call->comm->thread, rank);
         if (bytes > left)
