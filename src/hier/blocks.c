@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
-#include <hier/thread.h>
+#include <hier/bundle.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -144,7 +144,7 @@ bool hier_same_bytes(hier_call *call, size_t source, size_t sent, size_t destina
 size_t hier_bytes_before(const hier_call *call, int thread) {
     size_t bytes = 0;
     for (int before = 0; before < thread; before++)
-        bytes += intra_offer_of(&call->meeting, before)->send_size;
+        bytes += hier_shown_bytes(call, before);
     return bytes;
 }
 

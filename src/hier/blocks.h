@@ -62,7 +62,7 @@ void hier_blocks_unpack(struct hier_call *call, const hier_blocks *joined, const
 /** Does `source` send as many bytes as `destination` expects? If not the call's error is set. */
 bool hier_same_bytes(struct hier_call *call, size_t source, size_t sent, size_t destination, size_t expected);
 
-/** Of the ranks of another node than the root's, whose offers say how much each has: the bytes before `thread`, or of all. */
+/** Of the ranks of another node than the root's, whose cells say how much each has: the bytes before `thread`, or of all. */
 size_t hier_bytes_before(const struct hier_call *call, int thread);
 
 /** Of gatherv and scatterv: only the root knows what the other nodes have, so the algorithm may not ask for it. */

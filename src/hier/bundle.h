@@ -36,15 +36,19 @@ static inline unsigned char *hier_bundle_data(const hier_bundle *bundle) {
     return (unsigned char *)(uintptr_t)(bundle->ends + bundle->blocks);
 }
 
+static inline hier_bundle *hier_bundle_begin_at(const hier_call *call, void *place, size_t blocks) {
+    hier_bundle *bundle = place;
+    *bundle = (hier_bundle){.blocks = (uint32_t)blocks, .most = hier_bundle_most(call)};
+    return bundle;
+}
+
 /**
  * Begins one of so many blocks in the own cell. All of them are put there, in order, before anything is posted; or the cell gets an offer
  * instead.
  */
 static inline hier_bundle *hier_bundle_begin(hier_call *call, size_t blocks) {
-    hier_bundle *bundle = (hier_bundle *)(void *)call->meeting.own->payload.bytes;
     call->meeting.mine.bundled = blocks;
-    *bundle = (hier_bundle){.blocks = (uint32_t)blocks, .most = hier_bundle_most(call)};
-    return bundle;
+    return hier_bundle_begin_at(call, call->meeting.own->payload.bytes, blocks);
 }
 
 /** The bundle of a thread that shows an offer too, for which the cell has no room: on the slot's tray. One thread's at most. */
@@ -53,10 +57,8 @@ static inline hier_bundle *hier_bundle_aside(const hier_call *call) {
 }
 
 static inline hier_bundle *hier_bundle_begin_aside(hier_call *call, size_t blocks) {
-    hier_bundle *bundle = hier_bundle_aside(call);
     INTRA_SHOW(&call->meeting, bundled, blocks);
-    *bundle = (hier_bundle){.blocks = (uint32_t)blocks, .most = hier_bundle_most(call)};
-    return bundle;
+    return hier_bundle_begin_at(call, hier_bundle_aside(call), blocks);
 }
 
 /** What this thread shows is an offer. */
@@ -105,9 +107,10 @@ static inline const unsigned char *hier_bundle_at(const hier_bundle *bundle, siz
     return hier_bundle_data(bundle) + hier_bundle_begin_of(bundle, index);
 }
 
-/** How long the only block is that another thread has bundled. */
-static inline size_t hier_bundled_bytes(const hier_call *call, int thread) {
-    return hier_bundle_bytes(hier_bundle_of(call, thread), 0);
+/** How long the only block is that a thread has bundled, or has shown how long it is. */
+static inline size_t hier_shown_bytes(const hier_call *call, int thread) {
+    const intra_offer *offer = intra_offer_of(&call->meeting, thread);
+    return offer->bundled ? hier_bundle_bytes(hier_bundle_of(call, thread), 0) : offer->send_size;
 }
 
 /** Has any thread made an offer, so that it waits until the others have read? When all were awaited. */

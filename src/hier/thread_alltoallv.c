@@ -25,7 +25,7 @@ typedef struct plan {
     char *outgoing, *incoming;
 } plan;
 
-/* What a thread of this node sends to a rank that is not itself. */
+/* What a thread of this node sends to a rank: another thread than this one not to itself. */
 static size_t sent_to(const hier_call *call, int thread, size_t rank) {
     const intra_offer *offer = intra_offer_of(&call->meeting, thread);
     if (offer->bundled && thread != call->comm->thread)
@@ -139,19 +139,36 @@ static int start(hier_call *call, const plan *by) {
     return hier_start_uncounted(call, &view, &(inter_binding){.send = by->outgoing, .recv = by->incoming});
 }
 
-/* A thread's part of the message to a node, out of its bundle. */
-static void pack_bundle(const hier_call *call, const plan *by, int node, int thread, char **place) {
+static core_data send_block(const intra_offer *offer, size_t rank) {
+    hier_side sent = {.buffer = offer->send,
+                      .type = offer->send_type,
+                      .counts = offer->send_counts,
+                      .displs = offer->send_displs,
+                      .types = offer->send_types};
+    return hier_side_block(&sent, rank);
+}
+
+/* A thread's part of the message to a node: this one's, or what another has bundled. Where the next begins. */
+static char *pack_part(const hier_call *call, const plan *by, int node, int thread, const hier_bundle *bundled,
+                       char *place) {
     const hier_layout *layout = call->comm->layout;
-    const hier_bundle *from = hier_bundle_of(call, thread);
     size_t there = (size_t)hier_layout_threads(layout, node), first = layout->offsets[node];
     char *lengths = by->outgoing + by->send_offsets[node];
     for (size_t i = 0; i < there; i++) {
-        size_t bytes = hier_bundle_bytes(from, first + i);
+        core_data block = bundled ? hier_run(hier_bundle_at(bundled, first + i), hier_bundle_bytes(bundled, first + i))
+                                  : send_block(&call->meeting.mine, first + i);
+        size_t bytes = core_data_bytes(block);
         if (head_bytes(call, node))
             memcpy(hier_at(lengths, (size_t)thread * there + i, sizeof(bytes)), &bytes, sizeof(bytes));
-        memcpy(*place, hier_bundle_at(from, first + i), bytes);
-        *place += bytes;
+        core_pack(place, block.buffer, block.type, block.count, 0, bytes);
+        place += bytes;
     }
+    return place;
+}
+
+/* Where the threads' parts of the message to a node begin. */
+static char *parts_of(const hier_call *call, const plan *by, int node) {
+    return by->outgoing + by->send_offsets[node] + head_bytes(call, node);
 }
 
 /* By who drives: puts the messages together, unless the threads have done so. */
@@ -162,20 +179,11 @@ static int start_either(hier_call *call) {
     if (!by)
         return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for a plan", call->comm->rank, call->arguments->call);
     for (int node = 0; node < call->comm->layout->nodes; node++) {
-        char *place = by->outgoing + by->send_offsets[node] + head_bytes(call, node);
+        char *place = parts_of(call, by, node);
         for (int thread = 0; thread < hier_threads(call) && by->send_bytes[node]; thread++)
-            pack_bundle(call, by, node, thread, &place);
+            place = pack_part(call, by, node, thread, hier_bundle_of(call, thread), place);
     }
     return start(call, by);
-}
-
-static core_data send_block(const intra_offer *offer, size_t rank) {
-    hier_side sent = {.buffer = offer->send,
-                      .type = offer->send_type,
-                      .counts = offer->send_counts,
-                      .displs = offer->send_displs,
-                      .types = offer->send_types};
-    return hier_side_block(&sent, rank);
 }
 
 static core_data recv_block(const hier_call *call, size_t rank) {
@@ -201,21 +209,11 @@ static void copy_local(hier_call *call) {
 
 /* This thread's part of the message to a node. */
 static void pack_message(const hier_call *call, int node) {
-    const hier_layout *layout = call->comm->layout;
-    const intra_offer *mine = &call->meeting.mine;
     const plan *by = plan_of(call);
-    size_t own = (size_t)call->comm->thread, there = (size_t)hier_layout_threads(layout, node);
-    char *lengths = by->outgoing + by->send_offsets[node], *place = lengths + head_bytes(call, node);
+    char *place = parts_of(call, by, node);
     for (int before = 0; before < call->comm->thread; before++)
         place += sent_to_node(call, before, node);
-    for (size_t i = 0; i < there; i++) {
-        core_data block = send_block(mine, layout->offsets[node] + i);
-        size_t bytes = core_data_bytes(block);
-        if (head_bytes(call, node))
-            memcpy(hier_at(lengths, own * there + i, sizeof(bytes)), &bytes, sizeof(bytes));
-        core_pack(place, block.buffer, block.type, block.count, 0, bytes);
-        place += bytes;
-    }
+    (void)pack_part(call, by, node, call->comm->thread, NULL, place);
 }
 
 static void pack(hier_call *call) {

@@ -14,19 +14,6 @@
 #include <hier/bundle.h>
 #include <string.h>
 
-/* What a thread of another node than the root's has, as it has shown. */
-static size_t bytes_of(const hier_call *call, int thread) {
-    const intra_offer *offer = intra_offer_of(&call->meeting, thread);
-    return offer->bundled ? hier_bundled_bytes(call, thread) : offer->send_size;
-}
-
-static size_t bytes_before(const hier_call *call, int thread) {
-    size_t bytes = 0;
-    for (int before = 0; before < thread; before++)
-        bytes += bytes_of(call, before);
-    return bytes;
-}
-
 static int start(hier_call *call) {
     const intra_offer *host = intra_offer_of(&call->meeting, hier_host_thread(call));
     inter_view view = {.collective = INTER_GATHERV,
@@ -43,7 +30,7 @@ static int start(hier_call *call) {
         hier_blocks_view(blocks, &view);
         binding.send = binding.recv = blocks->base;
     } else {
-        view.count = bytes_before(call, hier_threads(call));
+        view.count = hier_bytes_before(call, hier_threads(call));
     }
     return hier_start(call, &view, &binding);
 }
@@ -69,13 +56,13 @@ static void offer_blocks(hier_call *call) {
 static void offer_memory(hier_call *call) {
     int threads = hier_threads(call);
     char *blocks =
-        threads == 1 ? (char *)(uintptr_t)call->arguments->send : hier_scratch(call, bytes_before(call, threads));
+        threads == 1 ? (char *)(uintptr_t)call->arguments->send : hier_scratch(call, hier_bytes_before(call, threads));
     INTRA_SHOW(&call->meeting, recv, blocks);
     intra_post(&call->meeting, HIER_PLANNED);
     for (int thread = 1; blocks && thread < threads; thread++) {
-        blocks += bytes_of(call, thread - 1);
+        blocks += hier_shown_bytes(call, thread - 1);
         if (hier_has_bundled(call, thread))
-            hier_bundle_take(call, thread, 0, hier_run(blocks, bytes_of(call, thread)));
+            hier_bundle_take(call, thread, 0, hier_run(blocks, hier_shown_bytes(call, thread)));
     }
 }
 
@@ -83,12 +70,12 @@ static void offer_memory(hier_call *call) {
 static void put_beside(hier_call *call) {
     size_t own_bytes = call->arguments->own_bytes;
     char *blocks = intra_offer_of(&call->meeting, 0)->recv;
-    if (!blocks && bytes_before(call, hier_threads(call)))
+    if (blocks && own_bytes && hier_threads(call) > 1)
+        hier_move(hier_run(blocks + hier_bytes_before(call, call->comm->thread), own_bytes),
+                  hier_own_sent(call, 0, own_bytes), (intra_slice){0, own_bytes});
+    else if (!blocks && hier_bytes_before(call, hier_threads(call)))
         call->error =
             core_error(WEFT_ERR_NOMEM, "rank %d: weft_gatherv: no memory for the blocks of a node", call->comm->rank);
-    else if (own_bytes && hier_threads(call) > 1)
-        hier_move(hier_run(blocks + bytes_before(call, call->comm->thread), own_bytes),
-                  hier_own_sent(call, 0, own_bytes), (intra_slice){0, own_bytes});
 }
 
 /* The root's, when all is there: takes messages apart, and what is in cells, and notices who had another block than expected. */

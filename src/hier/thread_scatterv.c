@@ -57,17 +57,16 @@ static bool bundle(hier_call *call, const hier_blocks *blocks) {
 static void give(hier_call *call) {
     hier_blocks *blocks = &call->blocks;
     *blocks = hier_sent_blocks(call->arguments);
+    const bool several = !hier_single_node(call);
     if (!bundle(call, blocks))
         hier_bundle_nothing(call);
-    if (hier_single_node(call)) {
-        if (!call->meeting.mine.bundled)
-            INTRA_SHOW(&call->meeting, shared, blocks);
-        intra_post(&call->meeting, HIER_OFFERED);
-        return;
-    }
-    INTRA_SHOW(&call->meeting, shared, blocks);
-    hier_blocks_join(call, blocks, call->comm->node);
+    if (several)
+        hier_blocks_join(call, blocks, call->comm->node);
+    if (several || !call->meeting.mine.bundled)
+        INTRA_SHOW(&call->meeting, shared, blocks);
     intra_post(&call->meeting, HIER_OFFERED);
+    if (!several)
+        return;
     if (blocks->apart && blocks->offsets)
         hier_blocks_pack(call, blocks, call->comm->node);
     intra_post(&call->meeting, HIER_READY);
@@ -130,6 +129,7 @@ bool hier_thread_scatterv(hier_call *call) {
         HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_OFFERED));
         take_from_root(call);
     } else {
+        hier_bundle_nothing(call);
         INTRA_SHOW(&call->meeting, send_size, call->arguments->own_bytes);
         intra_post(&call->meeting, HIER_OFFERED);
         if (host) {

@@ -45,8 +45,7 @@ typedef struct inter_incoming {
     inter_ways *learns; /* NULL: nothing is learned of it … */
     enum inter_way by;  /* … as it is taken by this way … */
     uint64_t since_ns;  /* … from then on */
-    bool announced;     /* the sender knows of it */
-    size_t read;        /* so many bytes of one that is not */
+    size_t read;        /* by INTER_BY_READS: so many bytes, all of them when one could not be */
 } inter_incoming;
 
 #define INTER_PULL_KINDS 6

@@ -45,12 +45,10 @@ bool inter_lines_begin_pull(const inter_lines *lines, inter_neighbour *from, con
     size_t bytes = !request ? 0 : of->bytes < request->bytes ? of->bytes : request->bytes;
     inter_ways *learn;
     enum inter_way by = choose(lines, from, of, request, bytes, &learn);
-    /* Who reads all tells the sender when he has: until then its looks would only keep the lines from here. */
-    const bool announces = by != INTER_BY_READS;
     int index = inter_pull_reserve(&from->from->pulls, from->incoming);
     if (index < 0)
         return false;
-    if (announces)
+    if (by != INTER_BY_READS)
         inter_pull_announce(&from->from->pulls, index, of, bytes);
     if (request) {
         if (!from->incoming) {
@@ -58,7 +56,7 @@ bool inter_lines_begin_pull(const inter_lines *lines, inter_neighbour *from, con
             from->reach = LEAST_REACH;
         }
         request->native = request;
-        from->pulls[index] = (inter_incoming){request, *of, bytes, learn, by, learn ? core_now_ns() : 0, announces, 0};
+        from->pulls[index] = (inter_incoming){request, *of, bytes, learn, by, learn ? core_now_ns() : 0, 0};
         from->incoming |= 1u << index;
     }
     return true;
@@ -81,12 +79,17 @@ static core_data data_of(const inter_request *request) {
     return request->data ? *request->data : (core_data){request->buffer, WEFT_BYTE, request->bytes};
 }
 
+/* Does the sender know of the pull? Who reads all by himself tells it when he has: until then its looks would only keep the lines from here. */
+static bool is_announced(const inter_incoming *of) {
+    return of->by != INTER_BY_READS || of->read == of->bytes;
+}
+
 /* Has a pull brought all? Then its receive is over. */
 static bool end_receive(inter_neighbour *from, int index) {
     inter_pulls *pulls = &from->from->pulls;
     const inter_pull *pull = &pulls->pulls[index];
     inter_incoming *of = &from->pulls[index];
-    if (!of->announced || !inter_pull_done(pull))
+    if (!is_announced(of) || !inter_pull_done(pull))
         return false;
     int error = atomic_load_explicit(&pull->error, memory_order_relaxed);
     if (of->learns && from->incoming == 1u << index) /* else others took a part of the time */
@@ -114,7 +117,7 @@ static bool take_part(inter_neighbour *from) {
     inter_part part;
     if (!inter_pull_comes(pulls, &part))
         return false;
-    if (part.pull < INTER_PULLS && from->incoming >> part.pull & 1 && from->pulls[part.pull].announced) {
+    if (part.pull < INTER_PULLS && from->incoming >> part.pull & 1 && is_announced(&from->pulls[part.pull])) {
         const inter_incoming *of = &from->pulls[part.pull];
         const core_data data = data_of(of->request);
         inter_pull_take(pulls, part, &data, of->bytes);
@@ -143,11 +146,9 @@ static void read_more(inter_neighbour *from, int index) {
     const core_data data = data_of(of->request);
     const size_t left = of->bytes - of->read, bytes = left < MOST_REACH ? left : MOST_REACH;
     int error = inter_pull_read(from->process, of->offer.from + of->read, (char *)data.buffer + of->read, bytes);
-    of->read += bytes;
-    if (!error && of->read < of->bytes)
-        return;
-    of->announced = true;
-    inter_pull_announce_done(&from->from->pulls, index, &of->offer, error);
+    of->read = error ? of->bytes : of->read + bytes;
+    if (is_announced(of))
+        inter_pull_announce_done(&from->from->pulls, index, &of->offer, error);
 }
 
 /* How much to read at once. By halves ever less, so that both are done together. */
@@ -163,7 +164,7 @@ static size_t reach_of(const inter_neighbour *from, int index) {
 static bool read_chunks(const inter_lines *lines, inter_neighbour *from, int index) {
     inter_pulls *pulls = &from->from->pulls;
     inter_incoming *of = &from->pulls[index];
-    if (!of->announced) {
+    if (!is_announced(of)) {
         read_more(from, index);
         return true;
     }
