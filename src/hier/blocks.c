@@ -130,14 +130,9 @@ void hier_blocks_unpack(hier_call *call, const hier_blocks *joined, const hier_b
 bool hier_same_bytes(hier_call *call, size_t source, size_t sent, size_t destination, size_t expected) {
     if (sent == expected)
         return true;
-    const weft_comm *comm = call->comm;
-    if (!call->error) {
-        call->lengths_differ = true;
-        call->error =
-            core_error(WEFT_ERR_MISMATCH, "rank %d: %s: rank %d sends %zu bytes, and rank %d expects %zu from it",
-                       hier_rank_of(comm), call->arguments->call, hier_rank_at(comm, (int)source), sent,
-                       hier_rank_at(comm, (int)destination), expected);
-    }
+    if (!call->lengths_differ)
+        call->lengths = (hier_lengths){source, sent, destination, expected};
+    call->lengths_differ = true;
     return false;
 }
 

@@ -59,7 +59,7 @@ void hier_blocks_pack(const struct hier_call *call, const hier_blocks *joined, i
 /** Copies from joined memory, this thread's or another's, to the user's buffer. Notes it when their counts are not the same. */
 void hier_blocks_unpack(struct hier_call *call, const hier_blocks *joined, const hier_blocks *to, int except);
 
-/** Does `source` send as many bytes as `destination` expects? If not the call's error is set. */
+/** Does `source` send as many bytes as `destination` expects? If not the call notes it, and goes on: it will be its error when it is over. */
 bool hier_same_bytes(struct hier_call *call, size_t source, size_t sent, size_t destination, size_t expected);
 
 /** Of the ranks of another node than the root's, whose cells say how much each has: the bytes before `thread`, or of all. */

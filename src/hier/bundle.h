@@ -51,6 +51,11 @@ static inline hier_bundle *hier_bundle_begin(hier_call *call, size_t blocks) {
     return hier_bundle_begin_at(call, call->meeting.own->payload.bytes, blocks);
 }
 
+/** Of the own cell: where each block ends, and what else was asked for. */
+static inline uint16_t *hier_bundle_ends(const hier_call *call) {
+    return ((hier_bundle *)(void *)call->meeting.own->payload.bytes)->ends;
+}
+
 /** The bundle of a thread that shows an offer too, for which the cell has no room: on the slot's tray. One thread's at most. */
 static inline hier_bundle *hier_bundle_aside(const hier_call *call) {
     return (hier_bundle *)(void *)intra_tray(&call->meeting);
@@ -121,7 +126,7 @@ static inline bool hier_any_offers(const hier_call *call) {
     return any;
 }
 
-/** Takes a block of another thread's bundle to where this one expects it, if it is as long; else the call's error is set. */
+/** Takes a block of another thread's bundle to where this one expects it, if it is as long; else the call notes that. */
 static inline void hier_bundle_take_from(hier_call *call, const hier_bundle *bundle, int thread, size_t index,
                                          core_data to) {
     size_t bytes = hier_bundle_bytes(bundle, index), source = hier_first_rank(call) + (size_t)thread;

@@ -34,16 +34,19 @@ typedef struct hier_slot {
     uint64_t base;           /* … above this, as the steps in the threads' cells are */
     const intra_cell *cells; /* these … */
     int threads;             /* … so many … */
-    bool in_turn;            /* … and the first piece does not wait for theirs */
-    uint64_t network_ns[2];  /* when the network part began and ended, as `error`; 0: not traced */
-    int error;               /* of the network part; written before the release, read after it */
-    hier_plan plan;          /* of collectives that are nothing but the network part: thread_alone.c */
+    bool in_turn;            /* … the first piece does not wait for theirs, and they come when it is here … */
+    bool (*sift)(struct hier_slot *slot); /* … told then, once, if not NULL: true: no thread is awaited for the rest */
+    uint64_t network_ns[2];               /* when the network part began and ended, as `error`; 0: not traced */
+    int error;                            /* of the network part; written before the release, read after it */
+    hier_plan plan;                       /* of collectives that are nothing but the network part: thread_alone.c */
+    intra_scratch scratch;                /* for its messages */
 } hier_slot;
 
 /** Frees what a slot has, under the funnel or where nobody drives it any more. */
 static inline void hier_slot_free(hier_slot *slot) {
     inter_execution_free(&slot->execution);
     hier_plan_clear(&slot->plan);
+    intra_scratch_free(&slot->scratch, 1);
 }
 
 /*

@@ -89,42 +89,55 @@ static inter_run run_at(uint64_t address, size_t bytes) {
     return (inter_run){(void *)(uintptr_t)address, bytes}; /* NOLINT(performance-no-int-to-ptr) */
 }
 
-/* By way of memory of the thread's: what lies in no run. */
-static int read_apart(const inter_transport *transport, int process, const hier_source *from, const uint64_t *addresses,
-                      char *bounce, core_data to) {
-    for (size_t i = 0; i < (size_t)from->threads; i++)
-        for (size_t done = 0, part; done < from->bytes; done += part) {
-            part = from->bytes - done < BOUNCE_BYTES ? from->bytes - done : BOUNCE_BYTES;
-            inter_run run = run_at(addresses[i] + from->offset + done, part);
-            int code = transport->read(transport, process, &run, 1, bounce);
-            if (code)
-                return code;
-            size_t begin = i * from->bytes + done;
-            core_unpack(to.buffer, bounce, to.type, to.count, begin, begin + part);
-        }
+uint64_t hier_direct_address(const hier_call *call, int node, int thread) {
+    return incoming(call)[SEGMENTS * call->comm->layout->offsets[node] + (size_t)thread];
+}
+
+void hier_reads_begin(hier_call *call, hier_reads *reads, int node, size_t most) {
+    reads->process = hier_layout_process(call->comm->layout, node);
+    reads->count = 0;
+    reads->from =
+        hier_more_scratch(call, HIER_ARRAYS, 2 * most * sizeof(*reads->from)); /* the network part has started */
+    reads->to = reads->from + (reads->from ? most : 0);
+    if (!reads->from)
+        fail(call, WEFT_ERR_NOMEM, reads->process);
+}
+
+/* What lies in no run. */
+static int read_apart(hier_call *call, int process, uint64_t address, core_data to) {
+    const inter_transport *transport = call->comm->world->channel.transport;
+    const size_t bytes = core_data_bytes(to);
+    char *bounce = hier_more_scratch(call, HIER_PLAN, BOUNCE_BYTES);
+    for (size_t done = 0, part; done < bytes; done += part) {
+        part = bytes - done < BOUNCE_BYTES ? bytes - done : BOUNCE_BYTES;
+        inter_run from = run_at(address + done, part), own = {bounce, part};
+        int code = bounce ? transport->read(transport, process, &from, &own, 1) : WEFT_ERR_NOMEM;
+        if (code)
+            return code;
+        core_unpack(to.buffer, bounce, to.type, to.count, done, done + part);
+    }
     return WEFT_SUCCESS;
 }
 
-void hier_direct_read(hier_call *call, hier_source from, core_data to) {
-    const inter_transport *transport = call->comm->world->channel.transport;
-    const hier_layout *layout = call->comm->layout;
-    const uint64_t *addresses = incoming(call) + SEGMENTS * layout->offsets[from.node] + from.first;
-    int process = hier_layout_process(layout, from.node), code = WEFT_SUCCESS;
-    size_t runs_bytes = (size_t)from.threads * sizeof(inter_run);
-    void *memory = hier_more_scratch(call, HIER_PLAN, to.type->contiguous ? runs_bytes : BOUNCE_BYTES);
-    bool here = memory;
-    for (int i = 0; i < from.threads; i++)
-        here &= addresses[i] != 0;
-    if (!here) {
-        code = WEFT_ERR_NOMEM;
-    } else if (!to.type->contiguous) {
-        code = read_apart(transport, process, &from, addresses, memory, to);
+void hier_reads_add(hier_call *call, hier_reads *reads, uint64_t address, size_t offset, core_data to) {
+    int code = address ? WEFT_SUCCESS : WEFT_ERR_NOMEM;
+    if (call->error)
+        return;
+    if (address && !to.type->contiguous) {
+        code = read_apart(call, reads->process, address + offset, to);
     } else {
-        inter_run *runs = memory;
-        for (int i = 0; i < from.threads; i++)
-            runs[i] = run_at(addresses[i] + from.offset, from.bytes);
-        code = transport->read(transport, process, runs, (size_t)from.threads, to.buffer);
+        reads->from[reads->count] = run_at(address + offset, core_data_bytes(to));
+        reads->to[reads->count++] = (inter_run){to.buffer, core_data_bytes(to)};
     }
     if (code)
-        fail(call, code, process);
+        fail(call, code, reads->process);
+}
+
+void hier_reads_end(hier_call *call, const hier_reads *reads) {
+    const inter_transport *transport = call->comm->world->channel.transport;
+    if (call->error || !reads->count)
+        return;
+    int code = transport->read(transport, reads->process, reads->from, reads->to, reads->count);
+    if (code)
+        fail(call, code, reads->process);
 }

@@ -29,14 +29,23 @@ static inline bool hier_await_addresses(hier_call *call) {
     return hier_await_piece(call, 0);
 }
 
-/** Of several threads of another node: so many bytes each, `offset` behind the address that it has shown. */
-typedef struct hier_source {
-    int node, first, threads;
-    size_t offset, bytes;
-} hier_source;
+/** The address that a thread of another node has shown. 0: it has no memory. */
+uint64_t hier_direct_address(const hier_call *call, int node, int thread);
 
-/** Reads that, one behind the other in packed bytes. Sets the call's error if it cannot. */
-void hier_direct_read(hier_call *call, hier_source from, core_data to);
+/** What is read of one node: in one go, as far as it comes to single runs. */
+typedef struct hier_reads {
+    int process;
+    size_t count;
+    inter_run *from, *to;
+} hier_reads;
+
+/** `most` blocks are read of that node. Sets the call's error if that or what follows cannot be; then it does nothing more. */
+void hier_reads_begin(hier_call *call, hier_reads *reads, int node, size_t most);
+
+/** A block, which lies so far behind an address. Those of several runs are read now, by way of memory of the thread's. */
+void hier_reads_add(hier_call *call, hier_reads *reads, uint64_t address, size_t offset, core_data to);
+
+void hier_reads_end(hier_call *call, const hier_reads *reads);
 
 /** This thread has read all that it gets, in its own process too. Whoever was there when the addresses came says so, whatever else was. */
 static inline void hier_have_read(hier_call *call) {

@@ -82,19 +82,10 @@ static void start_network(hier_call *call, int error) {
         release(slot, code);
 }
 
-/*
- * What keeps the network part from starting, as one of those that it is for. Where a block has another length than its receiver expects
- * it starts all the same: other processes wait for what goes by it, and this concerns none of them.
- */
+/* What keeps the network part from starting, as one of those that it is for. */
 static int obstacle(hier_call *call) {
-    int own = call->lengths_differ ? call->error : WEFT_SUCCESS;
-    if (own)
-        call->error = WEFT_SUCCESS;
     check_needed(call);
-    int found = call->error;
-    if (!found)
-        call->error = own;
-    return found;
+    return call->error;
 }
 
 void hier_check_and_start(hier_call *call) {
@@ -383,8 +374,7 @@ bool hier_await_network(hier_call *call) {
     else if (call->slot->error && !call->error)
         call->error = core_error(call->slot->error, "rank %d: %s failed between the processes: %s", call->comm->rank,
                                  call->arguments->call, weft_strerror(call->slot->error));
-    /* The others of the process count on this thread, too, whatever the length of a block. */
-    return !call->error || (call->lengths_differ && !call->slot->error);
+    return !call->error;
 }
 
 bool hier_await_piece(hier_call *call, size_t index) {

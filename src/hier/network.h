@@ -42,6 +42,11 @@ typedef struct hier_pieces {
     bool in_turn;             /* … and a thread is ready with one only when all before it have come */
 } hier_pieces;
 
+/** A block of another length than its receiver expects: ranks, and bytes. */
+typedef struct hier_lengths {
+    size_t source, sent, destination, expected;
+} hier_lengths;
+
 struct hier_call {
     intra_meeting meeting;
     weft_comm *comm;
@@ -58,8 +63,9 @@ struct hier_call {
     int entrusted_error;
     hier_errand errand;
     unsigned looks;              /* how often this thread thought of driving */
-    int error;                   /* the first one that this thread noticed … */
-    bool lengths_differ;         /* … in the length of a block (hier_same_bytes) */
+    int error;                   /* the first one that this thread noticed, with which the call cannot go on */
+    bool lengths_differ;         /* it goes on, but a block has … */
+    hier_lengths lengths;        /* … these */
     int at;                      /* where the part goes on */
     int gone;                    /* when it has failed: so many threads use nothing of this one's any more */
     const weft_request *request; /* of a part that is waited for, and where the program does; else NULL */
@@ -248,7 +254,7 @@ bool hier_settle(hier_call *call) __attribute__((cold));
 /** hier_fail, and waits until it is settled. */
 void hier_await_settled(hier_call *call) __attribute__((cold));
 
-/** hier_end() of a call that went wrong, or on a communicator that is broken: then that is its error. */
+/** hier_end() of a call that went wrong, or with blocks of other lengths than expected, or on a communicator that is broken: then that is its error. */
 void hier_end_badly(hier_call *call) __attribute__((cold));
 
 /*
@@ -313,7 +319,7 @@ static inline void hier_occupy(const hier_call *call) {
 /** Ends a call that is over, or failed and settled. */
 static inline void hier_end(hier_call *call) {
     intra_end(&call->meeting);
-    if (call->error || hier_ledger_is_broken(call->comm->ledger))
+    if (call->error || call->lengths_differ || hier_ledger_is_broken(call->comm->ledger))
         hier_end_badly(call);
 }
 

@@ -85,8 +85,8 @@ static bool advance(hier_part *part) {
     if (part->began_ns)
         note_network(part);
     hier_end(call);
-    if (call->comm->member->retired)
-        keep_sentence(part); /* that of the communicator, which hier_end has written */
+    if (call->comm->member->retired || (call->lengths_differ && part->state == HIER_RUNNING))
+        keep_sentence(part); /* which hier_end has written */
     hier_observe_part(part->base.comm, part->arguments.collective, &call->meeting, part->moved, call->error);
     if (part->began_ns)
         trace_end(part);

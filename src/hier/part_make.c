@@ -150,7 +150,7 @@ void hier_part_give(weft_request *request) {
 void hier_parts_free(weft_comm *comm) {
     weft_request *request;
     while ((request = hier_request_kept(&comm->free_requests[0]))) {
-        intra_scratch_free(part_of(request)->scratch);
+        intra_scratch_free(part_of(request)->scratch, INTRA_SCRATCHES);
         core_pool_give(&parts, request, HIER_REQUEST_MAGIC);
     }
 }

@@ -88,8 +88,14 @@ void hier_copy_piece(const hier_call *call, int thread, size_t count, size_t ele
  * sum is what is sent.
  */
 static size_t admit(void *argument) {
-    const hier_slot *slot = argument;
+    hier_slot *slot = argument;
     size_t ready = slot->pieces;
+    if (slot->in_turn && !slot->told) /* after an error it is never told, and nobody waits for what follows */
+        return slot->execution.error ? SIZE_MAX : slot->strands;
+    bool (*sift)(hier_slot *) = slot->sift;
+    slot->sift = NULL;
+    if (sift && sift(slot))
+        return SIZE_MAX;
     for (int thread = 0; thread < slot->threads; thread++) {
         size_t step = intra_step_of(&slot->cells[thread], slot->base);
         ready = step < ready ? step : ready;
@@ -114,6 +120,7 @@ void hier_pieces_begin(const hier_call *call) {
     const hier_pieces *pieces = &call->pieces;
     slot->strands = pieces->strands;
     slot->in_turn = pieces->in_turn;
+    slot->sift = NULL;
     slot->told = 0;
     slot->arrived = intra_counter(&call->meeting, HIER_COUNTER_READY);
     slot->base = intra_count(&call->meeting, 0);

@@ -161,7 +161,9 @@ const hier_rule hier_rules[] = {
     {INTER_ALLTOALL,             ANY,   1, KIB(64),  "BRUCK",                  0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLTOALL,             ANY, ANY, MIB(16),  "nb1FT",                  0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLTOALL,             ANY, ANY, ALL,      "PAIR",                   0,        HIER_FLAGS,  HIER_MODEL},
+    {INTER_ALLTOALLV,             16,  32, ALL,      "nb1FT",                  0,        HIER_DIRECT, HIER_READS},
     {INTER_ALLTOALLV,            ANY, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
+    {INTER_ALLTOALLW,             16,  32, ALL,      "nb1FT",                  0,        HIER_DIRECT, HIER_READS},
     {INTER_ALLTOALLW,            ANY, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
 
     {INTER_REDUCE,                 1,   2, 512,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},

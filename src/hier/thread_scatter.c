@@ -124,6 +124,7 @@ static bool by_flags(hier_call *call) {
 static bool by_direct(hier_call *call) {
     size_t bytes = call->arguments->bytes, rank = (size_t)call->comm->rank;
     bool root = hier_is_root(call);
+    hier_reads reads;
     HIER_RESUME(call);
     hier_direct_offer(call, root ? call->arguments->send : NULL);
     if (hier_on_root_node(call)) {
@@ -134,8 +135,10 @@ static bool by_direct(hier_call *call) {
     } else {
         HIER_AWAIT(call, hier_await_addresses(call));
         HIER_AWAIT(call, hier_await(call, hier_host_thread(call), HIER_OFFERED)); /* and it is in this call, too */
-        hier_direct_read(call, (hier_source){call->root_node, call->root_thread, 1, rank * bytes, bytes},
-                         hier_own_received(call, 0, bytes));
+        hier_reads_begin(call, &reads, call->root_node, 1);
+        hier_reads_add(call, &reads, hier_direct_address(call, call->root_node, call->root_thread), rank * bytes,
+                       hier_own_received(call, 0, bytes));
+        hier_reads_end(call, &reads);
     }
     hier_have_read(call);
     if (root || call->comm->thread == 0)

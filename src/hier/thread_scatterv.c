@@ -139,8 +139,6 @@ bool hier_thread_scatterv(hier_call *call) {
         HIER_AWAIT(call, hier_await_network(call));
         take_from_leader(call);
     }
-    if (call->error)
-        return true;
     if (!is_slots(call)) {
         intra_post(&call->meeting, HIER_LEFT);
         if (host)

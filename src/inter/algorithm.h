@@ -75,6 +75,8 @@ typedef struct inter_algorithm inter_algorithm;
  * Collectives of blocks whose algorithm has a segment size are cut when all blocks have `count` elements, or when `typical` says what
  * the segments are measured against, equal in all ranks: every block into as many segments as one of so many elements needs.
  * Reduce_scatter with `typical` is not in place. With `cuts` they are cut into so many, whatever the algorithm says.
+ * With `next`, which is of the same ranks and elements, that follows in a strand of its own. `sparse`: of an alltoall(v), where both sides
+ * know what there is: blocks of no elements are no messages.
  * Reductions in the fixed bracketing, of several ranks a process: INTER_SEND has the process's own `leaves` (leaves.h), one each
  * `stride` elements; NULL: the operand of its only rank.
  */
@@ -94,6 +96,8 @@ typedef struct inter_view {
     const size_t *send_offsets, *recv_offsets;
     const struct inter_leaves *leaves;
     size_t stride;
+    bool sparse;
+    const struct inter_view *next;
 } inter_view;
 
 /** How a rank's messages that do not depend on each other are issued: the prefix of a name. */

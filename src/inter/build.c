@@ -196,4 +196,10 @@ void inter_build(inter_schedule *schedule, const inter_algorithm *algorithm, con
         build_cut_blocks(schedule, view, cuts);
     else
         build_uncut(schedule, view);
+    for (const inter_view *next = view->next; next; next = next->next) {
+        inter_view following = *next;
+        following.algorithm = algorithm;
+        inter_schedule_next_strand(schedule);
+        build_uncut(schedule, &following);
+    }
 }

@@ -71,6 +71,8 @@ static void cancel_all(inter_execution *execution) {
 }
 
 static void take_note(inter_execution *execution, int error) {
+    if (error == WEFT_ERR_MISMATCH && execution->at_most)
+        return;
     if (!execution->error)
         execution->error = error;
     if (is_fatal(error) && !execution->cancelled) {
@@ -240,6 +242,7 @@ void inter_execution_launch(inter_execution *execution, const inter_binding *bin
     execution->admitted = execution->here = 0;
     execution->busy_lanes = 0;
     execution->error = WEFT_SUCCESS;
+    execution->at_most = binding->at_most;
     execution->cancelled = false;
     execution->done = false;
     execution->told = false;
@@ -270,6 +273,16 @@ int inter_execution_start(inter_execution *execution, inter_engine *engine, inte
     if (!code)
         inter_execution_run(execution, id, binding);
     return code;
+}
+
+void inter_execution_forgo(inter_execution *execution, int peer) {
+    for (size_t i = execution->next; i < execution->schedule.count; i++) {
+        inter_step *step = &execution->schedule.steps[i];
+        if (step->kind == INTER_STEP_SEND && step->peer == peer) {
+            step->kind = INTER_STEP_COPY; /* of nothing */
+            step->count = 0;
+        }
+    }
 }
 
 /* Again at each look: more may be known to be out of reach, and what a transport could not take back, it may now. */

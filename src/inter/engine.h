@@ -104,6 +104,7 @@ struct inter_execution {
     size_t next;         /* the first step of the strands that have not begun */
     unsigned busy_lanes; /* a bit each */
     bool done;
+    bool at_most;             /* the binding's */
     bool cancelled;           /* after an error what was under way has been taken back */
     bool told;                /* inter_engine_survey() has told of it … */
     unsigned moves, surveyed; /* … how often it moved on; at the last survey */
@@ -128,6 +129,7 @@ typedef struct inter_binding {
         processes; /* by rank of the view: its rank in the transport, or NULL where they are the same; stays until it is done */
     unsigned counted_as; /* the row of the counters: the user's collective (weft_counted); INTER_COLLECTIVES: in none */
     bool uneven;         /* a sender and its receiver may have been told different lengths */
+    bool at_most;        /* a message may be shorter than its receiver has room for */
     bool by_lines;       /* in every process: nobody sleeps while it waits; use the engine's lines, if it has any */
 } inter_binding;
 
@@ -157,6 +159,9 @@ static inline void inter_execution_run(inter_execution *execution, inter_id id, 
 /** Prepares and runs. */
 int inter_execution_start(inter_execution *execution, inter_engine *engine, inter_id id,
                           const inter_algorithm *algorithm, const inter_view *view, const inter_binding *binding);
+
+/** Of the strands that have not begun: nothing is sent to that rank of the view. For a gate. */
+void inter_execution_forgo(inter_execution *execution, int peer);
 
 /** Do strands of one that is not done wait for its gate? */
 static inline bool inter_execution_is_gated(const inter_execution *execution) {

@@ -361,8 +361,8 @@ static void leave_alone(inter_transport *base) {
     (void)base;
 }
 
-static int lines_read(const inter_transport *base, int peer, inter_run *from, size_t runs, void *to) {
-    return inter_pull_read_runs(((const inter_lines *)base)->neighbours[peer].process, from, runs, to);
+static int lines_read(const inter_transport *base, int peer, inter_run *from, inter_run *to, size_t runs) {
+    return inter_pull_read_runs(((const inter_lines *)base)->neighbours[peer].process, from, to, runs);
 }
 
 inter_transport *inter_lines_transport(inter_lines *lines, inter_transport *inner, bool pulls, bool wakes) {

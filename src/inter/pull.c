@@ -119,39 +119,40 @@ static int error_of(int number) {
     return number == ESRCH ? WEFT_ERR_PROC_FAILED : number == ENOMEM ? WEFT_ERR_NOMEM : WEFT_ERR_TRANSPORT;
 }
 
-/* So much of them was read. */
-static void go_on(struct iovec **from, size_t *runs, size_t bytes) {
-    while (*runs && bytes >= (*from)->iov_len) {
-        bytes -= (*from)->iov_len;
-        ++*from;
-        --*runs;
+/* So much of them was read, or written. The runs that are done with. */
+static size_t go_on(struct iovec *runs, size_t count, size_t bytes) {
+    size_t done = 0;
+    for (; done < count && bytes >= runs[done].iov_len; done++)
+        bytes -= runs[done].iov_len;
+    if (done < count) {
+        runs[done].iov_base = (char *)runs[done].iov_base + bytes;
+        runs[done].iov_len -= bytes;
     }
-    if (*runs && bytes) {
-        (*from)->iov_base = (char *)(*from)->iov_base + bytes;
-        (*from)->iov_len -= bytes;
-    }
+    return done;
 }
 
-int inter_pull_read_runs(int process, struct iovec *from, size_t runs, void *to) {
+int inter_pull_read_runs(int process, struct iovec *from, struct iovec *to, size_t runs) {
     while (runs) {
         size_t at_once = runs < RUNS_AT_ONCE ? runs : RUNS_AT_ONCE, bytes = 0;
         for (size_t run = 0; run < at_once; run++)
             bytes += from[run].iov_len;
-        struct iovec local = {to, bytes};
-        ssize_t moved = process_vm_readv(process, &local, 1, from, at_once, 0);
+        ssize_t moved = process_vm_readv(process, to, at_once, from, at_once, 0);
         if (moved < 0 && errno == EINTR)
             continue;
         if (moved < 0 || (!moved && bytes))
             return error_of(moved < 0 ? errno : EFAULT);
-        to = (char *)to + moved;
-        go_on(&from, &runs, (size_t)moved);
+        size_t done = go_on(from, at_once, (size_t)moved);
+        (void)go_on(to, at_once, (size_t)moved); /* as many */
+        from += done;
+        to += done;
+        runs -= done;
     }
     return WEFT_SUCCESS;
 }
 
 int inter_pull_read(int process, uint64_t from, void *to, size_t bytes) {
-    struct iovec run = {(void *)(uintptr_t)from, bytes};
-    return inter_pull_read_runs(process, &run, 1, to);
+    struct iovec run = {(void *)(uintptr_t)from, bytes}, own = {to, bytes};
+    return inter_pull_read_runs(process, &run, &own, 1);
 }
 
 /* Copies [begin, end) of the data from the sender's memory. */

@@ -121,8 +121,8 @@ bool inter_pull_is_in_doubt(const inter_pulls *pulls, uint64_t name);
 /** Then: was it? Asked again until the sender has `told` it. */
 bool inter_pull_is_withdrawn(const inter_pulls *pulls, int index, bool *told);
 
-/** Reads runs in the memory of a process, one behind the other; the array is changed. Returns a weft error code. */
-int inter_pull_read_runs(int process, struct iovec *from, size_t runs, void *to);
+/** Reads runs in the memory of a process to as many that are as long; the arrays are changed. Returns a weft error code. */
+int inter_pull_read_runs(int process, struct iovec *from, struct iovec *to, size_t runs);
 
 /** One of them, at address `from`. */
 int inter_pull_read(int process, uint64_t from, void *to, size_t bytes);

@@ -117,10 +117,11 @@ struct inter_transport {
      * Nothing, where this one can tell itself or the peer is on this host. NULL: as nothing. */
     void (*lose)(inter_transport *self, int peer);
     /**
-     * Reads runs of bytes, whose addresses are those of a peer, a process of this host, straight from its memory, one behind the other.
-     * From any thread, without the funnel. The array may be changed. Returns a weft error code. NULL: not every process of the job may.
+     * Reads runs of bytes, whose addresses are those of a peer, a process of this host, straight from its memory to as many runs that are as
+     * long. From any thread, without the funnel. The arrays may be changed. Returns a weft error code. NULL: not every process of the
+     * job may.
      */
-    int (*read)(const inter_transport *self, int peer, inter_run *from, size_t runs, void *to);
+    int (*read)(const inter_transport *self, int peer, inter_run *from, inter_run *to, size_t runs);
     /** Is there a connection to a peer, so that to send costs nothing more? NULL: to all. */
     bool (*connected)(const inter_transport *self, int peer);
     /** Gets ready to sleep: true and where, or false when there is something to progress now. The caller sleeps without the

@@ -136,11 +136,11 @@ static unsigned tell_sent(inter_sim_rank *self) {
 }
 
 /* All are in this process: what was to be seen must have been published, as threads of one process do it. */
-static int sim_read(const inter_transport *base, int peer, inter_run *from, size_t runs, void *to) {
+static int sim_read(const inter_transport *base, int peer, inter_run *from, inter_run *to, size_t runs) {
     (void)base;
     (void)peer;
-    for (char *end = to; runs--; end += from++->iov_len)
-        memcpy(end, from->iov_base, from->iov_len);
+    for (size_t run = 0; run < runs; run++)
+        memcpy(to[run].iov_base, from[run].iov_base, from[run].iov_len);
     return WEFT_SUCCESS;
 }
 

@@ -57,7 +57,7 @@ void intra_team_free(intra_team *team) {
     if (!team)
         return;
     for (int thread = 0; team->members && thread < team->threads; thread++) {
-        intra_scratch_free(team->members[thread].scratch);
+        intra_scratch_free(team->members[thread].scratch, INTRA_SCRATCHES);
         free(team->members[thread].over);
     }
     free(team->cells);
@@ -68,8 +68,8 @@ void intra_team_free(intra_team *team) {
     free(team);
 }
 
-void intra_scratch_free(intra_scratch *scratches) {
-    for (int i = 0; i < INTRA_SCRATCHES; i++) {
+void intra_scratch_free(intra_scratch *scratches, int count) {
+    for (int i = 0; i < count; i++) {
         free(scratches[i].memory);
         scratches[i] = (intra_scratch){0};
     }

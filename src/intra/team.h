@@ -135,7 +135,7 @@ void intra_team_free(intra_team *team);
 
 /** At least `bytes` bytes that are the caller's until the next call; 64-byte aligned. NULL: none to be had. */
 void *intra_scratch_take(intra_scratch *scratch, size_t bytes);
-/** Frees all INTRA_SCRATCHES, which may be taken again. */
-void intra_scratch_free(intra_scratch *scratches);
+/** Frees so many, which may be taken again. */
+void intra_scratch_free(intra_scratch *scratches, int count);
 
 #endif

@@ -26,6 +26,9 @@ void add(weft_counters &sum, const weft_counters &after, const weft_counters &be
     }
 }
 
+// In place of bytes that are not counted: what is read is, and what is carried instead is not.
+constexpr size_t reads = SIZE_MAX;
+
 // The sums over all processes of what `body` counts. Every other process is on the same host. All that is carried but `uncounted` bytes
 // is counted.
 weft_counters count(const JobShape &shape, const std::function<void(weft_comm *)> &body, size_t uncounted = 0) {
@@ -52,7 +55,7 @@ weft_counters count(const JobShape &shape, const std::function<void(weft_comm *)
         messages += everything.rows[row].on_host.messages + everything.rows[row].between_hosts.messages;
         bytes += everything.rows[row].on_host.bytes + everything.rows[row].between_hosts.bytes;
     }
-    if (!everything.rows[WEFT_COUNTED_MESSAGES].operations) {
+    if (!everything.rows[WEFT_COUNTED_MESSAGES].operations && uncounted != reads) {
         EXPECT_EQ(messages, carried.messages);
         EXPECT_EQ(bytes + uncounted, carried.bytes);
     }
@@ -78,7 +81,7 @@ TEST_P(Counters, WhatCrossesIsWhatMust) {
     traffic::Nodes nodes{GetParam()};
     JobShape shape{GetParam()};
     // Those that move the least in all; the rules also take others, in which a process moves less.
-    shape.algorithm = "reduce=MST,reduce_scatter=nbBKT,reduce_scatter_block=nbBKT";
+    shape.algorithm = "reduce=MST,reduce_scatter=nbBKT,reduce_scatter_block=nbBKT,alltoallv=/flags,alltoallw=/flags";
     const size_t times = std::size(traffic::forms), ranks = size_t(shape.ranks());
     for (inter_collective kind : traffic::kinds)
         for (size_t words : {size_t(8), size_t(2048)})
@@ -102,6 +105,34 @@ TEST_P(Counters, WhatCrossesIsWhatMust) {
                     EXPECT_TRUE(other == int(kind) || nothing(sum.rows[other])) << what << ", " << other;
                 ASSERT_FALSE(HasFailure());
             }
+}
+
+// What threads read straight from other processes is counted as if it were sent, a message from each process to each.
+TEST_P(Counters, WhatIsReadIsCounted) {
+    threads::Watchdog watchdog(280);
+    traffic::Nodes nodes{GetParam()};
+    JobShape shape{GetParam()};
+    shape.algorithm = "alltoall=/direct,alltoallv=/direct,alltoallw=/direct,scatter=/direct";
+    const size_t times = std::size(traffic::forms);
+    for (inter_collective kind : {INTER_ALLTOALL, INTER_ALLTOALLV, INTER_ALLTOALLW, INTER_SCATTER})
+        for (size_t words : {size_t(8), size_t(2048)}) {
+            weft_counters sum = count(
+                shape,
+                [&](weft_comm *comm) {
+                    for (traffic::Form form : traffic::forms)
+                        traffic::perform(comm, kind, words, 0, form);
+                },
+                reads);
+            const weft_counter_row &row = sum.rows[kind];
+            size_t between = traffic::bytes_between(nodes, kind, words, 0, chosen(shape, kind, words * 8));
+            size_t processes = nodes.threads.size(),
+                   pairs = kind == INTER_SCATTER ? processes - 1 : processes * (processes - 1);
+            EXPECT_EQ(row.on_host.bytes + row.between_hosts.bytes, times * between) << words << " words of " << kind;
+            EXPECT_LE(row.on_host.messages + row.between_hosts.messages, times * pairs)
+                << words << " words of " << kind;
+            EXPECT_EQ(row.inside.bytes, times * traffic::bytes_inside(nodes, kind, words, 0))
+                << words << " words of " << kind;
+        }
 }
 
 // An allreduce by other algorithms costs what these cost.

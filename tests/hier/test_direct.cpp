@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is read straight from other processes' buffers: when that fails, who gets it says so, and nobody else is hurt; and data
 // may be changed as soon as the call is over, however late some ranks read.
+#include "misuse.h"
 #include "sim_worlds.h"
 #include <gtest/gtest.h>
 extern "C" {
@@ -17,16 +18,16 @@ uint64_t word(int from, int to, size_t index) {
     return uint64_t(from) << 40 | uint64_t(to) << 20 | index;
 }
 
-int (*real_read)(const inter_transport *, int, inter_run *, size_t, void *);
+int (*real_read)(const inter_transport *, int, inter_run *, inter_run *, size_t);
 
 // Process 1 may not read what is in process 0.
-int read_but_one(const inter_transport *self, int peer, inter_run *from, size_t runs, void *to) {
-    return self->rank == 1 && peer == 0 ? WEFT_ERR_TRANSPORT : real_read(self, peer, from, runs, to);
+int read_but_one(const inter_transport *self, int peer, inter_run *from, inter_run *to, size_t runs) {
+    return self->rank == 1 && peer == 0 ? WEFT_ERR_TRANSPORT : real_read(self, peer, from, to, runs);
 }
 
-int read_late(const inter_transport *self, int peer, inter_run *from, size_t runs, void *to) {
+int read_late(const inter_transport *self, int peer, inter_run *from, inter_run *to, size_t runs) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    return real_read(self, peer, from, runs, to);
+    return real_read(self, peer, from, to, runs);
 }
 
 int alltoall(weft_comm *comm) {
@@ -55,11 +56,42 @@ int scatter(weft_comm *comm, int root) {
     return code;
 }
 
+// Around what goes along with the addresses, in words.
+size_t length_of(int from, int to, int round) {
+    const size_t lengths[] = {0, 1, 255, 256, 257, count};
+    return lengths[(from * 7 + to * 3 + round) % int(std::size(lengths))];
+}
+
+// Rank `odd` expects `other` words from rank 1. What it does not get stays as it was.
+int alltoallv(weft_comm *comm, int round, int odd = -1, size_t other = 0) {
+    int self = weft_rank(comm), ranks = weft_size(comm);
+    std::vector<size_t> sent(size_t(ranks), 0), expected(sent);
+    std::vector<ptrdiff_t> displs(size_t(ranks), 0);
+    Words send(count * size_t(ranks)), recv(send.size(), ~uint64_t(0));
+    for (int peer = 0; peer < ranks; peer++) {
+        displs[size_t(peer)] = peer * ptrdiff_t(count);
+        sent[size_t(peer)] = length_of(self, peer, round);
+        expected[size_t(peer)] = peer == 1 && self == odd ? other : length_of(peer, self, round);
+        for (size_t i = 0; i < sent[size_t(peer)]; i++)
+            send[size_t(displs[size_t(peer)]) + i] = word(self, peer, i);
+    }
+    int code = weft_alltoallv(send.data(), sent.data(), displs.data(), WEFT_UINT64_T, recv.data(), expected.data(),
+                              displs.data(), WEFT_UINT64_T, comm);
+    std::fill(send.begin(), send.end(), 0);
+    for (int from = 0; from < ranks && (!code || self == odd); from++)
+        for (size_t i = 0; i < count; i++) {
+            bool got = i < length_of(from, self, round) && !(code && from == 1);
+            EXPECT_EQ(recv[size_t(from) * count + i], got ? word(from, self, i) : ~uint64_t(0))
+                << "rank " << self << " from " << from;
+        }
+    return code;
+}
+
 // Three processes of 2, 3 and 1 threads, whose reads go by `read`.
-void run(int (*read)(const inter_transport *, int, inter_run *, size_t, void *), weft_thread_level level,
+void run(int (*read)(const inter_transport *, int, inter_run *, inter_run *, size_t), weft_thread_level level,
          const std::function<void(weft_comm *)> &body) {
     JobShape shape{{2, 3, 1}, level};
-    shape.algorithm = "alltoall=/direct,scatter=/direct";
+    shape.algorithm = "alltoall=/direct,alltoallv=/direct,scatter=/direct";
     SimWorlds worlds(shape);
     worlds.run_processes([&](int rank, hier_world *world) {
         static std::once_flag once;
@@ -88,6 +120,10 @@ TEST_P(Direct, WhoCannotReadSaysSo) {
             EXPECT_TRUE(!hit || weft_last_error() == sentence) << weft_last_error();
             EXPECT_EQ(scatter(comm, 1), hit ? WEFT_ERR_TRANSPORT : WEFT_SUCCESS);
             EXPECT_EQ(scatter(comm, 5), WEFT_SUCCESS);
+            bool reads = false; // something long from process 0
+            for (int from : {0, 1})
+                reads |= length_of(from, weft_rank(comm), round) > 256;
+            EXPECT_EQ(alltoallv(comm, round), hit && reads ? WEFT_ERR_TRANSPORT : WEFT_SUCCESS);
         }
         EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS);
     });
@@ -99,7 +135,50 @@ TEST_P(Direct, DataStayUntilAllHaveReadThem) {
         for (int round = 0; round < 5; round++) {
             EXPECT_EQ(alltoall(comm), WEFT_SUCCESS);
             EXPECT_EQ(scatter(comm, round), WEFT_SUCCESS);
+            EXPECT_EQ(alltoallv(comm, round), WEFT_SUCCESS);
         }
+    });
+}
+
+// In place blocks are as long either way.
+TEST_P(Direct, InPlaceEveryLength) {
+    threads::Watchdog watchdog(280);
+    run(read_late, GetParam(), [](weft_comm *comm) {
+        const int self = weft_rank(comm), ranks = weft_size(comm);
+        for (size_t words : {size_t(1), size_t(200), size_t(256), size_t(257), count}) {
+            std::vector<size_t> counts(size_t(ranks), words);
+            std::vector<ptrdiff_t> displs;
+            Words both;
+            for (int to = 0; to < ranks; to++) {
+                displs.push_back(to * ptrdiff_t(words));
+                for (size_t i = 0; i < words; i++)
+                    both.push_back(word(self, to, i));
+            }
+            EXPECT_EQ(weft_alltoallv(WEFT_IN_PLACE, nullptr, nullptr, nullptr, both.data(), counts.data(),
+                                     displs.data(), WEFT_UINT64_T, comm),
+                      WEFT_SUCCESS);
+            for (size_t i = 0; i < both.size(); i++)
+                EXPECT_EQ(both[i], word(int(i / words), self, i % words)) << "rank " << self << ", " << words;
+        }
+    });
+}
+
+// Whoever expects another length than comes says so, whichever of the two is short and which is read; nobody else is hurt, and nobody is
+// left waiting.
+TEST_P(Direct, OtherLengthsThanExpected) {
+    threads::Watchdog watchdog(280);
+    run(read_late, GetParam(), [](weft_comm *comm) {
+        for (int round = 0; round < 6; round++)
+            for (size_t other : {size_t(2), size_t(300)}) {
+                bool odd = weft_rank(comm) == 3;
+                EXPECT_EQ(alltoallv(comm, round, 3, other), odd ? WEFT_ERR_MISMATCH : WEFT_SUCCESS);
+                if (odd)
+                    misuse::expect_sentence({"rank 3: weft_alltoallv: rank 1 sends ",
+                                             " " + std::to_string(8 * length_of(1, 3, round)) + " bytes",
+                                             " expects " + std::to_string(8 * other) + " from it"},
+                                            "alltoallv");
+                EXPECT_EQ(alltoallv(comm, round), WEFT_SUCCESS);
+            }
     });
 }
 

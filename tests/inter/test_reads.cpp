@@ -33,7 +33,13 @@ TEST(Reads, BringRunsOneBehindTheOther) {
         std::vector<unsigned char> expected;
         std::vector<iovec> runs = runs_of(from, number, expected);
         std::vector<unsigned char> to(expected.size() + 1, 77);
-        ASSERT_EQ(inter_pull_read_runs(getpid(), runs.data(), runs.size(), to.data()), WEFT_SUCCESS) << number;
+        std::vector<iovec> places = runs;
+        size_t end = 0;
+        for (iovec &place : places) {
+            place.iov_base = to.data() + end;
+            end += place.iov_len;
+        }
+        ASSERT_EQ(inter_pull_read_runs(getpid(), runs.data(), places.data(), runs.size()), WEFT_SUCCESS) << number;
         EXPECT_EQ(to.back(), 77);
         to.pop_back();
         EXPECT_EQ(to, expected) << number;
@@ -51,7 +57,8 @@ TEST(Reads, TellOfMemoryThatIsNotThere) {
     std::vector<unsigned char> to(2 * page, 0);
     for (size_t before : {size_t(0), size_t(1), page}) {
         iovec runs[] = {{pages, 8}, {pages + page - before, before + 8}, {pages, 8}};
-        EXPECT_EQ(inter_pull_read_runs(getpid(), runs, 3, to.data()), WEFT_ERR_TRANSPORT) << before;
+        iovec places[] = {{&to[0], 8}, {&to[8], before + 8}, {&to[0], 8}};
+        EXPECT_EQ(inter_pull_read_runs(getpid(), runs, places, 3), WEFT_ERR_TRANSPORT) << before;
         EXPECT_EQ(to[0], 5);
     }
     EXPECT_EQ(inter_pull_read(getpid(), reinterpret_cast<uintptr_t>(pages), to.data(), page), WEFT_SUCCESS);

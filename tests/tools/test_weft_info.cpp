@@ -68,7 +68,7 @@ TEST(Rules, EveryRowIsThere) {
     EXPECT_EQ(result.status, 0) << result.err;
     EXPECT_EQ(line_of(result.out, "barrier any"), "barrier any any any DISS/flags model");
     EXPECT_EQ(line_of(result.out, "allreduce 4 any any"), "allreduce 4 any any RAB:1M/slices host");
-    EXPECT_EQ(line_of(result.out, "alltoallv"), "alltoallv any any any nb1FT/flags structure");
+    EXPECT_EQ(line_of(result.out, "alltoallv"), "alltoallv 16 32 any nb1FT/direct reads");
     EXPECT_NE(line_of(result.out, "reduce_scatter any any 1K nbBDE/inline model operations that commute"), "");
     for (const auto &[collective, names] : sim::table_of_names())
         EXPECT_NE(line_of(result.out, collective + " any any any "), "") << collective << " has no last row";

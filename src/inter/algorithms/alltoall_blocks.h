@@ -18,13 +18,15 @@ static inline inter_place inter_alltoall_to(const inter_view *view, int peer) {
 /** Sends `peer` its block. */
 static inline void inter_alltoall_send(inter_schedule *schedule, const inter_view *view, int peer) {
     size_t count = view->send_counts ? view->send_counts[peer] : view->count;
-    inter_schedule_send(schedule, peer, inter_alltoall_from(view, peer), count);
+    if (count || !view->sparse)
+        inter_schedule_send(schedule, peer, inter_alltoall_from(view, peer), count);
 }
 
 /** Receives the block that `peer` sends. */
 static inline void inter_alltoall_recv(inter_schedule *schedule, const inter_view *view, int peer) {
     size_t count = view->recv_counts ? view->recv_counts[peer] : view->count;
-    inter_schedule_recv(schedule, peer, inter_alltoall_to(view, peer), count);
+    if (count || !view->sparse)
+        inter_schedule_recv(schedule, peer, inter_alltoall_to(view, peer), count);
 }
 
 /** Copies the block that the rank has for itself. */

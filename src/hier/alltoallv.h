@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * Alltoallv and alltoallw: what their compositions have in common. Every thread shows its arrays of counts and where its blocks are, or
+ * puts the blocks into its cell when they are short together (bundle.h).
+ */
+#ifndef HIER_ALLTOALLV_H
+#define HIER_ALLTOALLV_H
+
+#include <hier/bundle.h>
+
+/** Between processes of one host: thread_alltoallv_direct.c. All else: thread_alltoallv.c. */
+hier_collective hier_alltoallv_directly;
+
+/** What this thread offers: in place what is received. */
+intra_offer hier_alltoallv_offer_of(const hier_call *call);
+
+/** Puts the blocks of `mine` into the cell, with so many entries more than they need; false: they are too long. */
+bool hier_alltoallv_bundle(hier_call *call, const intra_offer *mine, size_t more);
+
+/**
+ * Shows `mine` instead. `copies`: its blocks are copied together first, as in place, where the others would read what is being
+ * overwritten. Without memory for that it shows no counts.
+ */
+void hier_alltoallv_offer(hier_call *call, intra_offer *mine, bool copies);
+
+/** What all have shown: has a thread no memory? Then the call's error is set. */
+bool hier_alltoallv_has_memory(hier_call *call);
+
+/** What a thread of this node sends to a rank: another thread than this one not to itself. */
+size_t hier_alltoallv_sent(const hier_call *call, int thread, size_t rank);
+
+/** Where that lies, of one that has shown it. */
+core_data hier_alltoallv_block(const intra_offer *offer, size_t rank);
+
+/** Packs it to `place`; how many bytes that was. By any thread, when all were awaited. */
+size_t hier_alltoallv_pack(const hier_call *call, int thread, size_t rank, char *place);
+
+/** Where this thread expects the block of a rank. */
+core_data hier_alltoallv_place(const hier_call *call, size_t rank);
+
+/** From the threads of this node, straight or out of their cells. */
+void hier_alltoallv_copy_local(hier_call *call);
+
+/** A block for this thread, from rank `source`, that lies packed. */
+void hier_alltoallv_unpack(hier_call *call, size_t source, const char *from, size_t bytes);
+
+#endif
