@@ -101,10 +101,10 @@ TEST(Why, ThreadsAndTheOrderOfOperands) {
     Result one = run({"--why", "alltoall", "--bytes", "800", "--nodes", "100"});
     EXPECT_EQ(count(one.out, "chosen: BRUCK/flags\n(on thread communicators by the rules of alltoallv"), 1) << one.out;
     Result ordered = run({"--why=reduce_scatter", "--noncommutative", "--nodes=3", "--bytes=1M"});
-    EXPECT_EQ(line_of(ordered.out, "reduce_scatter 3"),
-              "reduce_scatter 3 1 1M nbBKT/slices model no: loses the order of the ranks");
+    EXPECT_EQ(line_of(ordered.out, "reduce_scatter 6"),
+              "reduce_scatter 6 any 1M nbBKT:16K/slices model no: loses the order of the ranks");
     EXPECT_EQ(line_of(ordered.out, "chosen:"), "chosen: MSTReduce+MSTScatterv/slices");
-    EXPECT_EQ(count(ordered.out, "us  loses the order of the ranks\n"), 5) << ordered.out;
+    EXPECT_EQ(count(ordered.out, "us  loses the order of the ranks\n"), 6) << ordered.out;
     Result unknown = run({"--why", "gatherv", "--bytes", "1M"});
     EXPECT_EQ(count(unknown.out, "no rule asks for them"), 1) << unknown.out;
 }
