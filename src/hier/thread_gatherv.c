@@ -5,7 +5,8 @@
  *     root's node:   every thread copies its block straight to its place in the root's receive buffer
  *     other nodes:   every thread shows how much it has, the leader finds memory for it, every thread copies its block
  *                    there, and the node sends all of them as one message
- *     short blocks:  go by their threads' cells (bundle.h), from which the root or the leader takes them, and nobody else waits
+ *     short blocks:  go by their threads' cells (bundle.h), from which the root takes them, and nobody else waits; on other nodes whoever
+ *                    starts the network part, if the leader's is short, and then takes those that are not from where they are
  *
  * Such a message goes straight to its place in the root's receive buffer when its blocks lie one behind the other there;
  * else the root takes it apart (blocks.h).
@@ -13,6 +14,31 @@
 #include <core/error.h>
 #include <hier/bundle.h>
 #include <string.h>
+
+static int no_memory(const hier_call *call) {
+    return core_error(WEFT_ERR_NOMEM, "rank %d: weft_gatherv: no memory for the blocks of a node", call->comm->rank);
+}
+
+/* On another node: does whoever starts the network part put its message together? */
+static bool goes_by_cells(const hier_call *call) {
+    return hier_has_bundled(call, 0);
+}
+
+/* In the slot; NULL without memory. */
+static const void *put_together(const hier_call *call, size_t bytes) {
+    char *blocks = bytes <= call->meeting.team->tray_bytes ? intra_tray(&call->meeting)
+                                                           : intra_scratch_take(&call->slot->scratch, bytes);
+    char *next = blocks;
+    for (int thread = 0; blocks && thread < hier_threads(call); thread++) {
+        size_t own = hier_shown_bytes(call, thread);
+        if (hier_has_bundled(call, thread))
+            memcpy(next, hier_bundle_at(hier_bundle_of(call, thread), 0), own);
+        else
+            hier_move(hier_run(next, own), hier_sent_by(call, thread, 0, own), (intra_slice){0, own});
+        next += own;
+    }
+    return blocks;
+}
 
 static int start(hier_call *call) {
     const intra_offer *host = intra_offer_of(&call->meeting, hier_host_thread(call));
@@ -31,6 +57,10 @@ static int start(hier_call *call) {
         binding.send = binding.recv = blocks->base;
     } else {
         view.count = hier_bytes_before(call, hier_threads(call));
+        if (goes_by_cells(call))
+            binding.send = put_together(call, view.count);
+        if (view.count && !binding.send)
+            return no_memory(call);
     }
     return hier_start(call, &view, &binding);
 }
@@ -74,8 +104,7 @@ static void put_beside(hier_call *call) {
         hier_move(hier_run(blocks + hier_bytes_before(call, call->comm->thread), own_bytes),
                   hier_own_sent(call, 0, own_bytes), (intra_slice){0, own_bytes});
     else if (!blocks && hier_bytes_before(call, hier_threads(call)))
-        call->error =
-            core_error(WEFT_ERR_NOMEM, "rank %d: weft_gatherv: no memory for the blocks of a node", call->comm->rank);
+        call->error = no_memory(call);
 }
 
 /* The root's, when all is there: takes messages apart, and what is in cells, and notices who had another block than expected. */
@@ -95,16 +124,23 @@ static void receive(hier_call *call, const hier_blocks *blocks) {
     }
 }
 
-/* The host's block does not go by its cell: there it shows what the others need to know. */
+/* The root's block does not go by its cell: there it shows what the others need to know. */
 static void bundle_or_offer(hier_call *call) {
     const size_t bytes = call->arguments->own_bytes;
-    const bool host = call->comm->thread == hier_host_thread(call);
-    if (!host && hier_bundle_one(call, hier_own_sent(call, 0, bytes)))
+    const bool root = hier_is_root(call);
+    if (!root && hier_bundle_one(call, hier_own_sent(call, 0, bytes)))
         return;
     hier_bundle_nothing(call);
     INTRA_SHOW(&call->meeting, send_size, bytes);
-    if (host && hier_on_root_node(call))
+    INTRA_SHOW(&call->meeting, send, call->arguments->send);
+    hier_show_layout(call);
+    if (root)
         offer_blocks(call);
+}
+
+/* Is the own block taken from where it is when the network part starts? */
+static bool is_read_late(const hier_call *call) {
+    return !call->meeting.mine.bundled && !hier_on_root_node(call) && goes_by_cells(call);
 }
 
 bool hier_thread_gatherv(hier_call *call) {
@@ -118,18 +154,22 @@ bool hier_thread_gatherv(hier_call *call) {
         HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_OFFERED));
         put_at_root(call, intra_offer_of(&call->meeting, call->root_thread)->shared);
     } else if (!call->meeting.mine.bundled) {
-        HIER_SYNC(call, HIER_OFFERED);
-        if (host)
-            offer_memory(call);
-        HIER_AWAIT(call, hier_await(call, 0, HIER_PLANNED));
-        put_beside(call);
+        intra_post(&call->meeting, HIER_OFFERED);
+        HIER_AWAIT(call, hier_await(call, 0, HIER_OFFERED));
+        if (!goes_by_cells(call)) {
+            HIER_AWAIT(call, hier_await_sync(call, HIER_OFFERED));
+            if (host)
+                offer_memory(call);
+            HIER_AWAIT(call, hier_await(call, 0, HIER_PLANNED));
+            put_beside(call);
+        }
     }
     if (call->error)
         return true;
     intra_post(&call->meeting, HIER_READY);
     if (host && hier_single_node(call))
         HIER_AWAIT(call, hier_await_all(call, HIER_READY));
-    if (host || thread == 0)
+    if (host || thread == 0 || is_read_late(call))
         HIER_AWAIT(call, hier_await_network(call));
     else
         hier_drive_and_go(call);

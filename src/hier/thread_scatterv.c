@@ -5,8 +5,8 @@
  *     root's node:   every thread copies its block straight out of the root's send buffer
  *     other nodes:   every thread shows how much it expects, one message brings all of it into the leader's memory, and every
  *                    thread copies its own
- *     short blocks:  the root puts those of its node into a bundle (bundle.h), in its cell or on the tray where there are other nodes, whose
- *                    blocks come in on their trays: nobody waits until they have been read
+ *     short blocks:  the root puts those of its node into a bundle (bundle.h), in its cell or on the tray where there are other nodes; there,
+ *                    if the leader's is short, all come in into the slot's memory: nobody waits until they have been read
  *
  * A message is sent straight from the root's send buffer when its blocks lie one behind the other there; else the root puts
  * it together (blocks.h).
@@ -15,8 +15,20 @@
 #include <hier/bundle.h>
 #include <string.h>
 
+/* Of a block: from here on the memory of all slots, each of which is used in turn, would not stay in the cache. */
+#define LONG_BYTES ((size_t)8 << 10)
+
 static int no_memory(const hier_call *call) {
     return core_error(WEFT_ERR_NOMEM, "rank %d: weft_scatterv: no memory for the blocks of a node", call->comm->rank);
+}
+
+/* Where the blocks of a node come in that is not the root's: where its leader says, or in the slot. */
+static char *blocks_of_node(const hier_call *call) {
+    char *of_leader = intra_offer_of(&call->meeting, 0)->recv;
+    if (of_leader)
+        return of_leader;
+    bool on_tray = hier_bytes_before(call, hier_threads(call)) <= call->meeting.team->tray_bytes;
+    return on_tray ? intra_tray(&call->meeting) : call->slot->scratch.memory; /* by who starts */
 }
 
 static int start(hier_call *call) {
@@ -26,7 +38,7 @@ static int start(hier_call *call) {
                        .rank = call->comm->node,
                        .size = call->comm->layout->nodes,
                        .root = call->root_node};
-    inter_binding binding = {.recv = host->recv};
+    inter_binding binding = {0};
     if (hier_on_root_node(call)) { /* whose own blocks are taken where they are */
         const hier_blocks *blocks = host->shared;
         if (!blocks->offsets)
@@ -35,7 +47,10 @@ static int start(hier_call *call) {
         binding.send = binding.recv = blocks->base;
     } else {
         view.count = hier_bytes_before(call, hier_threads(call));
-        if (view.count && !host->recv)
+        if (view.count > call->meeting.team->tray_bytes && !host->recv)
+            (void)intra_scratch_take(&call->slot->scratch, view.count);
+        binding.recv = blocks_of_node(call);
+        if (view.count && !binding.recv)
             return no_memory(call);
     }
     return hier_start(call, &view, &binding);
@@ -89,32 +104,17 @@ static void take_from_root(hier_call *call) {
         hier_move(hier_own_received(call, 0, bytes), hier_block_of(from, self), (intra_slice){0, bytes});
 }
 
-/* The node's blocks come in where the leader's goes, if that is the only one, or on the tray, or in memory of the leader's. */
-static void offer_memory(hier_call *call) {
-    int threads = hier_threads(call);
-    size_t bytes = hier_bytes_before(call, threads);
-    void *memory = threads == 1                              ? call->arguments->recv
-                   : bytes <= call->meeting.team->tray_bytes ? intra_tray(&call->meeting)
-                                                             : hier_scratch(call, bytes);
-    INTRA_SHOW(&call->meeting, recv, memory);
-    intra_post(&call->meeting, HIER_READY);
+static bool is_long(const hier_call *call) {
+    return hier_threads(call) > 1 && call->arguments->own_bytes > LONG_BYTES;
 }
 
-/* The message begins when the leader's memory is there, so where that is can be read when it has come. */
-static void take_from_leader(const hier_call *call) {
+/* What comes from another node. The only thread's own is in its place. */
+static void take_from_message(const hier_call *call) {
     size_t bytes = call->arguments->own_bytes;
     if (hier_threads(call) > 1 && bytes)
-        hier_move(
-            hier_own_received(call, 0, bytes),
-            hier_run((char *)intra_offer_of(&call->meeting, 0)->recv + hier_bytes_before(call, call->comm->thread),
-                     bytes),
-            (intra_slice){0, bytes});
-}
-
-/* Is what this node's threads read the slot's, so that the host, whose it would be, does not wait until they have? */
-static bool is_slots(const hier_call *call) {
-    const intra_offer *host = intra_offer_of(&call->meeting, hier_host_thread(call));
-    return hier_on_root_node(call) ? host->bundled : host->recv == intra_tray(&call->meeting);
+        hier_move(hier_own_received(call, 0, bytes),
+                  hier_run(blocks_of_node(call) + hier_bytes_before(call, call->comm->thread), bytes),
+                  (intra_slice){0, bytes});
 }
 
 bool hier_thread_scatterv(hier_call *call) {
@@ -122,29 +122,36 @@ bool hier_thread_scatterv(hier_call *call) {
     const bool host = thread == hier_host_thread(call);
     HIER_RESUME(call);
     hier_choose_without_counts(call);
-    hier_network(call, hier_host_thread(call), HIER_READY, start);
     if (hier_on_root_node(call)) {
+        hier_network(call, call->root_thread, HIER_READY, start);
         if (host)
             give(call);
         HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_OFFERED));
         take_from_root(call);
+        if (!intra_offer_of(&call->meeting, call->root_thread)->bundled) {
+            intra_post(&call->meeting, HIER_LEFT);
+            if (host)
+                HIER_AWAIT(call, hier_await_all(call, HIER_LEFT));
+        }
+        if (host || thread == 0)
+            HIER_AWAIT(call, hier_await_network(call));
     } else {
+        hier_network(call, HIER_NEED_ALL, HIER_READY, start);
         hier_bundle_nothing(call);
         INTRA_SHOW(&call->meeting, send_size, call->arguments->own_bytes);
-        intra_post(&call->meeting, HIER_OFFERED);
-        if (host) {
-            HIER_AWAIT(call, hier_await_all(call, HIER_OFFERED));
-            offer_memory(call);
+        INTRA_SHOW(&call->meeting, recv, hier_threads(call) == 1 ? call->arguments->recv : NULL);
+        if (host && is_long(call)) {
+            HIER_AWAIT(call, hier_await_all(call, HIER_READY));
+            INTRA_SHOW(&call->meeting, recv, hier_scratch(call, hier_bytes_before(call, hier_threads(call))));
         }
+        intra_post(&call->meeting, HIER_READY);
         HIER_AWAIT(call, hier_await_network(call));
-        take_from_leader(call);
+        take_from_message(call);
+        if (intra_offer_of(&call->meeting, 0)->recv) {
+            intra_post(&call->meeting, HIER_LEFT);
+            if (host)
+                HIER_AWAIT(call, hier_await_all(call, HIER_LEFT));
+        }
     }
-    if (!is_slots(call)) {
-        intra_post(&call->meeting, HIER_LEFT);
-        if (host)
-            HIER_AWAIT(call, hier_await_all(call, HIER_LEFT));
-    }
-    if (host || thread == 0)
-        HIER_AWAIT(call, hier_await_network(call));
     HIER_OVER;
 }
