@@ -11,8 +11,8 @@
 /** Between processes of one host: thread_alltoallv_direct.c. All else: thread_alltoallv.c. */
 hier_collective hier_alltoallv_directly;
 
-/** What this thread offers: in place what is received. */
-intra_offer hier_alltoallv_offer_of(const hier_call *call);
+/** Notes, in the meeting's `mine`, what this thread has to offer: in place what is received. Field by field, as it is read. */
+intra_offer *hier_alltoallv_mine(hier_call *call);
 
 /** Puts the blocks of `mine` into the cell, with so many entries more than they need; false: they are too long. */
 bool hier_alltoallv_bundle(hier_call *call, const intra_offer *mine, size_t more);

@@ -4,20 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-hier_blocks hier_sent_blocks(const hier_arguments *arguments) {
-    return (hier_blocks){.buffer = (char *)(uintptr_t)arguments->send,
-                         .counts = arguments->send_counts,
-                         .displs = arguments->send_displs,
-                         .type = arguments->send_type};
-}
-
-hier_blocks hier_received_blocks(const hier_arguments *arguments) {
-    return (hier_blocks){.buffer = arguments->recv,
-                         .counts = arguments->recv_counts,
-                         .displs = arguments->recv_displs,
-                         .type = arguments->recv_type};
-}
-
 /* Of a block with something in it; of others the displacement means nothing. */
 static ptrdiff_t displ_bytes(const hier_blocks *blocks, size_t rank) {
     return blocks->displs[rank] * blocks->type->extent;

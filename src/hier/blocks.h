@@ -27,9 +27,43 @@ typedef struct hier_blocks {
     bool in_order; /* places and offsets are the same */
 } hier_blocks;
 
+/** Blocks that are not joined. */
+static inline hier_blocks hier_blocks_at(const void *buffer, const size_t *counts, const ptrdiff_t *displs,
+                                         const weft_datatype *type) {
+    hier_blocks blocks;
+    blocks.buffer = (char *)(uintptr_t)buffer;
+    blocks.counts = counts;
+    blocks.displs = displs;
+    blocks.type = type;
+    blocks.offsets = blocks.places = NULL;
+    blocks.base = NULL;
+    blocks.apart = blocks.in_order = false;
+    return blocks;
+}
+
 /** The blocks that a rank sends (scatterv) or receives. */
-hier_blocks hier_sent_blocks(const hier_arguments *arguments);
-hier_blocks hier_received_blocks(const hier_arguments *arguments);
+static inline hier_blocks hier_sent_blocks(const hier_arguments *own) {
+    return hier_blocks_at(own->send, own->send_counts, own->send_displs, own->send_type);
+}
+
+static inline hier_blocks hier_received_blocks(const hier_arguments *own) {
+    return hier_blocks_at(own->recv, own->recv_counts, own->recv_displs, own->recv_type);
+}
+
+/** Shows the others of the process where the root's blocks are, and whoever starts the network part how they are joined. */
+#define HIER_SHOW_BLOCKS(call, from)                                                                                   \
+    do {                                                                                                               \
+        INTRA_SHOW(&(call)->meeting, send, (from)->buffer);                                                            \
+        INTRA_SHOW(&(call)->meeting, send_counts, (from)->counts);                                                     \
+        INTRA_SHOW(&(call)->meeting, send_displs, (from)->displs);                                                     \
+        INTRA_SHOW(&(call)->meeting, send_type, (from)->type);                                                         \
+        INTRA_SHOW(&(call)->meeting, blocks, from);                                                                    \
+    } while (0)
+
+/** What was shown, as far as it is not joined. */
+static inline hier_blocks hier_shown_blocks(const intra_offer *offer) {
+    return hier_blocks_at(offer->send, offer->send_counts, offer->send_displs, offer->send_type);
+}
 
 static inline size_t hier_block_bytes(const hier_blocks *blocks, size_t rank) {
     return blocks->counts[rank] * blocks->type->size_bytes;

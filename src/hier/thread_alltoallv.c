@@ -138,13 +138,17 @@ static int start(hier_call *call, const plan *by) {
     return hier_start_uncounted(call, &view, &(inter_binding){.send = by->outgoing, .recv = by->incoming});
 }
 
+/* With types displacements are in bytes. */
+static inline core_data block_at(const void *buffer, size_t count, ptrdiff_t displ, const weft_datatype *type,
+                                 const weft_datatype *const *types, size_t rank) {
+    if (types)
+        return (core_data){hier_offset(buffer, displ), types[rank], count};
+    return (core_data){hier_offset(buffer, (ptrdiff_t)((size_t)displ * (size_t)type->extent)), type, count};
+}
+
 core_data hier_alltoallv_block(const intra_offer *offer, size_t rank) {
-    hier_side sent = {.buffer = offer->send,
-                      .type = offer->send_type,
-                      .counts = offer->send_counts,
-                      .displs = offer->send_displs,
-                      .types = offer->send_types};
-    return hier_side_block(&sent, rank);
+    return block_at(offer->send, offer->send_counts[rank], offer->send_displs[rank], offer->send_type,
+                    offer->send_types, rank);
 }
 
 size_t hier_alltoallv_pack(const hier_call *call, int thread, size_t rank, char *place) {
@@ -196,18 +200,18 @@ static int start_either(hier_call *call) {
 }
 
 core_data hier_alltoallv_place(const hier_call *call, size_t rank) {
-    hier_side received = hier_side_received(call->comm, call->arguments);
-    return hier_side_block(&received, rank);
+    const hier_arguments *own = call->arguments;
+    const intra_offer *mine = &call->meeting.mine;
+    return block_at(own->recv, own->recv_counts[rank], own->recv_displs[rank], mine->recv_type, mine->recv_types, rank);
 }
 
 /* Not all from the same one at once. */
 void hier_alltoallv_copy_local(hier_call *call) {
-    const hier_side received = hier_side_received(call->comm, call->arguments);
     const int threads = hier_threads(call), own = call->comm->thread;
     const size_t self = (size_t)call->comm->rank;
     for (int i = 0, thread = own; i < threads; i++, thread = thread + 1 < threads ? thread + 1 : 0) {
         size_t source = hier_first_rank(call) + (size_t)thread;
-        core_data to = hier_side_block(&received, source);
+        core_data to = hier_alltoallv_place(call, source);
         if (thread != own && hier_has_bundled(call, thread))
             hier_bundle_take(call, thread, self, to);
         else if (hier_same_bytes(call, source, hier_alltoallv_sent(call, thread, self), self, core_data_bytes(to)))
@@ -323,37 +327,30 @@ static bool bundle(hier_call *call, const intra_offer *mine) {
 }
 
 /* Of both collectives; what a rank does not give stays unset, and is not read. */
-intra_offer hier_alltoallv_offer_of(const hier_call *call) {
+intra_offer *hier_alltoallv_mine(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
-    bool types = arguments->collective == INTER_ALLTOALLW;
-    intra_offer made = {.send = arguments->send,
-                        .send_counts = arguments->send_counts,
-                        .send_displs = arguments->send_displs,
-                        .send_type = types ? WEFT_BYTE : arguments->send_type,
-                        .send_types = types ? arguments->send_types : NULL,
-                        .recv_counts = arguments->recv_counts,
-                        .recv_type = types ? WEFT_BYTE : arguments->recv_type,
-                        .recv_types = types ? arguments->recv_types : NULL};
-    if (arguments->in_place) {
-        made.send = arguments->recv;
-        made.send_counts = arguments->recv_counts;
-        made.send_displs = arguments->recv_displs;
-        made.send_type = made.recv_type;
-        made.send_types = made.recv_types;
-    }
-    return made;
+    const bool types = arguments->collective == INTER_ALLTOALLW, in_place = arguments->in_place;
+    intra_offer *mine = &call->meeting.mine;
+    mine->recv_counts = arguments->recv_counts;
+    mine->recv_type = types ? WEFT_BYTE : arguments->recv_type;
+    mine->recv_types = types ? arguments->recv_types : NULL;
+    mine->send = in_place ? arguments->recv : arguments->send;
+    mine->send_counts = in_place ? arguments->recv_counts : arguments->send_counts;
+    mine->send_displs = in_place ? arguments->recv_displs : arguments->send_displs;
+    mine->send_type = in_place ? mine->recv_type : types ? WEFT_BYTE : arguments->send_type;
+    mine->send_types = in_place ? mine->recv_types : types ? arguments->send_types : NULL;
+    return mine;
 }
 
 void hier_alltoallv_offer(hier_call *call, intra_offer *mine, bool copies) {
     mine->bundled = 0;
     if (copies && !copy_blocks(call, mine))
-        mine->recv_counts = NULL;
+        mine->send_counts = NULL;
     call->meeting.own->payload.offer = *mine;
 }
 
 static void bundle_or_offer(hier_call *call) {
-    intra_offer *mine = &call->meeting.mine;
-    *mine = hier_alltoallv_offer_of(call);
+    intra_offer *mine = hier_alltoallv_mine(call);
     if (!bundle(call, mine))
         hier_alltoallv_offer(call, mine, call->arguments->in_place);
 }
@@ -368,20 +365,22 @@ static void note_no_memory(hier_call *call) {
 bool hier_alltoallv_has_memory(hier_call *call) {
     for (int thread = 0; thread < hier_threads(call); thread++) {
         const intra_offer *offer = intra_offer_of(&call->meeting, thread);
-        if (!offer->bundled && !offer->recv_counts)
+        if (!offer->bundled && !offer->send_counts)
             note_no_memory(call);
     }
     return !call->error;
 }
 
 static bool on_one_node(hier_call *call) {
+    bool offers;
     HIER_RESUME(call);
     bundle_or_offer(call);
     HIER_SYNC(call, HIER_OFFERED);
-    if (!hier_alltoallv_has_memory(call))
+    offers = hier_any_offers(call);
+    if (offers && !hier_alltoallv_has_memory(call))
         return true;
     hier_alltoallv_copy_local(call);
-    if (!hier_any_offers(call))
+    if (!offers)
         return true;
     HIER_SYNC(call, HIER_LEFT);
     HIER_OVER;

@@ -224,8 +224,7 @@ static bool lies_apart(const hier_call *call, const intra_offer *mine) {
 }
 
 static void show(hier_call *call) {
-    intra_offer *mine = &call->meeting.mine;
-    *mine = hier_alltoallv_offer_of(call);
+    intra_offer *mine = hier_alltoallv_mine(call);
     if (!hier_alltoallv_bundle(call, mine, 0))
         hier_alltoallv_offer(call, mine, call->arguments->in_place || lies_apart(call, mine));
 }

@@ -49,7 +49,7 @@ static int start(hier_call *call) {
                        .root = call->root_node};
     inter_binding binding = {.send = host->recv};
     if (hier_on_root_node(call)) { /* whose own blocks are in their places */
-        const hier_blocks *blocks = host->shared;
+        const hier_blocks *blocks = host->blocks;
         if (!blocks->offsets)
             return core_error(WEFT_ERR_NOMEM, "rank %d: weft_gatherv: no memory for the blocks of other nodes",
                               call->comm->rank);
@@ -66,11 +66,12 @@ static int start(hier_call *call) {
 }
 
 /* On the root's node. */
-static void put_at_root(hier_call *call, const hier_blocks *blocks) {
+static void put_at_root(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
-    size_t self = (size_t)call->comm->rank, expected = hier_block_bytes(blocks, self);
+    const hier_blocks blocks = hier_shown_blocks(intra_offer_of(&call->meeting, call->root_thread));
+    size_t self = (size_t)call->comm->rank, expected = hier_block_bytes(&blocks, self);
     if (hier_same_bytes(call, self, arguments->own_bytes, (size_t)arguments->root, expected))
-        hier_move(hier_block_of(blocks, self), hier_own_sent(call, 0, expected), (intra_slice){0, expected});
+        hier_move(hier_block_of(&blocks, self), hier_own_sent(call, 0, expected), (intra_slice){0, expected});
 }
 
 static void offer_blocks(hier_call *call) {
@@ -78,7 +79,7 @@ static void offer_blocks(hier_call *call) {
     *blocks = hier_received_blocks(call->arguments);
     if (!hier_single_node(call))
         hier_blocks_join(call, blocks, call->comm->node);
-    INTRA_SHOW(&call->meeting, shared, blocks);
+    HIER_SHOW_BLOCKS(call, blocks);
     intra_post(&call->meeting, HIER_OFFERED);
 }
 
@@ -131,11 +132,13 @@ static void bundle_or_offer(hier_call *call) {
     if (!root && hier_bundle_one(call, hier_own_sent(call, 0, bytes)))
         return;
     hier_bundle_nothing(call);
+    if (root) {
+        offer_blocks(call);
+        return;
+    }
     INTRA_SHOW(&call->meeting, send_size, bytes);
     INTRA_SHOW(&call->meeting, send, call->arguments->send);
     hier_show_layout(call);
-    if (root)
-        offer_blocks(call);
 }
 
 /* Is the own block taken from where it is when the network part starts? */
@@ -152,7 +155,7 @@ bool hier_thread_gatherv(hier_call *call) {
     bundle_or_offer(call);
     if (!call->meeting.mine.bundled && hier_on_root_node(call)) {
         HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_OFFERED));
-        put_at_root(call, intra_offer_of(&call->meeting, call->root_thread)->shared);
+        put_at_root(call);
     } else if (!call->meeting.mine.bundled) {
         intra_post(&call->meeting, HIER_OFFERED);
         HIER_AWAIT(call, hier_await(call, 0, HIER_OFFERED));

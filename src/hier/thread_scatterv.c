@@ -40,7 +40,7 @@ static int start(hier_call *call) {
                        .root = call->root_node};
     inter_binding binding = {0};
     if (hier_on_root_node(call)) { /* whose own blocks are taken where they are */
-        const hier_blocks *blocks = host->shared;
+        const hier_blocks *blocks = host->blocks;
         if (!blocks->offsets)
             return no_memory(call);
         hier_blocks_view(blocks, &view);
@@ -78,7 +78,7 @@ static void give(hier_call *call) {
     if (several)
         hier_blocks_join(call, blocks, call->comm->node);
     if (several || !call->meeting.mine.bundled)
-        INTRA_SHOW(&call->meeting, shared, blocks);
+        HIER_SHOW_BLOCKS(call, blocks);
     intra_post(&call->meeting, HIER_OFFERED);
     if (!several)
         return;
@@ -98,10 +98,11 @@ static void take_from_root(hier_call *call) {
                               hier_own_received(call, 0, arguments->own_bytes));
         return;
     }
-    const hier_blocks *from = gives ? &call->blocks : intra_offer_of(&call->meeting, call->root_thread)->shared;
-    size_t self = (size_t)call->comm->rank, root = (size_t)arguments->root, bytes = hier_block_bytes(from, self);
+    const hier_blocks from =
+        gives ? call->blocks : hier_shown_blocks(intra_offer_of(&call->meeting, call->root_thread));
+    size_t self = (size_t)call->comm->rank, root = (size_t)arguments->root, bytes = hier_block_bytes(&from, self);
     if (hier_same_bytes(call, root, bytes, self, arguments->own_bytes))
-        hier_move(hier_own_received(call, 0, bytes), hier_block_of(from, self), (intra_slice){0, bytes});
+        hier_move(hier_own_received(call, 0, bytes), hier_block_of(&from, self), (intra_slice){0, bytes});
 }
 
 static bool is_long(const hier_call *call) {

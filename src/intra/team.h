@@ -33,19 +33,33 @@
 #define INTRA_PHASES       8
 #define INTRA_LINE         128
 
-/** What a thread shows the others: addresses in its own or the user's memory. Fields mean what the collective says. */
+/**
+ * What a thread shows the others: addresses in its own or the user's memory. Fields mean what the collective says; in a cell the first six share
+ * the flag's line, so those that the collectives with counts need lie there too, for others that they do not need.
+ */
 typedef struct intra_offer {
     size_t bundled; /* not 0: it is none, see hier/bundle.h; unset where nothing is ever bundled */
     const void *send;
-    void *recv;
-    void *shared; /* memory of this thread's that all of the node work in */
-    const void
-        *laid_out;    /* says how `send` and `recv` lie, where they are not one run: hier's (hier/sides.h); else NULL */
-    size_t send_size; /* bytes of a block */
-    const size_t *send_counts, *recv_counts;
-    const ptrdiff_t *send_displs;
-    const struct weft_datatype *send_type, *recv_type;                 /* of the counts' elements, all of them … */
-    const struct weft_datatype *const *send_types, *const *recv_types; /* … or one each, else NULL */
+    union {
+        void *recv;
+        const size_t *send_counts;
+    };
+    union {
+        void *shared; /* memory of this thread's that all of the node work in */
+        const ptrdiff_t *send_displs;
+    };
+    union {
+        const void *
+            laid_out; /* says how `send` and `recv` lie, where they are not one run: hier's (hier/sides.h); else NULL */
+        const struct weft_datatype *send_type; /* of the counts' elements, all of them … */
+    };
+    union {
+        size_t send_size;                              /* bytes of a block */
+        const struct weft_datatype *const *send_types; /* … or one each, else NULL */
+    };
+    const size_t *recv_counts;
+    const struct weft_datatype *recv_type, *const *recv_types;
+    const void *blocks; /* how the blocks of all ranks lie: hier's (hier/blocks.h) */
 } intra_offer;
 
 /** What a thread takes a meeting for, in full: of use when another takes it for something else. What it points to are constants. */
@@ -66,6 +80,7 @@ typedef struct intra_cell {
     intra_calling calling; /* whose flag's note differs from the own: read by whoever awaited that */
 } intra_cell;
 
+_Static_assert(offsetof(intra_offer, recv_counts) == 48, "what is looked at first shares the flag's line");
 _Static_assert(sizeof(core_flag) == 16, "the payload begins right behind the flag");
 _Static_assert(offsetof(intra_cell, payload) == 16, "a payload of up to 48 bytes shares the flag's line");
 _Static_assert(sizeof(intra_cell) == 9ul * INTRA_LINE, "the step and the call are in what would be padding");
