@@ -24,7 +24,9 @@
 #define INTER_LINE_BYTES    40
 /** The most bytes of a message that is copied twice … */
 #define INTER_EAGER_BYTES   16384
-/** … and of a tagged one where cores are short: a second copy takes less time than to have both sides on a core, in turn. */
+/** … and of a tagged one that may be pulled, where cores are far apart (inter_pace in ways.h) … */
+#define INTER_FAR_BYTES     4096
+/** … and of one where cores are short: a second copy takes less time than to have both sides on a core, in turn. */
 #define INTER_CROWDED_BYTES 32768
 
 /** Tells the other processes of the host where the segment is; part of what a process publishes. */

@@ -6,6 +6,7 @@
 #ifndef INTER_LINES_PACKING_H
 #define INTER_LINES_PACKING_H
 
+#include <core/clock.h>
 #include <inter/lines_private.h>
 
 /** Room for `bytes` bytes in the ring to a neighbour: where they begin. */
@@ -60,6 +61,17 @@ static inline bool inter_lines_find_line(inter_neighbour *to) {
     return to->sent - to->known_taken < INTER_LANE_LINES;
 }
 
+/** Copies a message into the ring; some of the longer ones are timed. */
+static inline void inter_lines_copy(inter_neighbour *to, void *at, const void *from, size_t bytes) {
+    if (bytes <= INTER_FAR_BYTES || !inter_pace_is_timed(&to->pace)) {
+        memcpy(at, from, bytes);
+        return;
+    }
+    const uint64_t since = core_now_ns();
+    memcpy(at, from, bytes);
+    inter_pace_learn(&to->pace, core_now_ns() - since, bytes);
+}
+
 /** Writes a message to a neighbour; false when its lane has no room (or this process no memory for the name of an offer). */
 static inline bool inter_lines_write(inter_neighbour *to, const inter_stored *message) {
     inter_lane *lane = to->to;
@@ -80,7 +92,7 @@ static inline bool inter_lines_write(inter_neighbour *to, const inter_stored *me
     if (inter_line_is(kind, INTER_LINE_EAGER)) {
         if (!inter_lines_find_ring(to, bytes, &begin))
             return false;
-        memcpy(&lane->ring[begin % INTER_LANE_RING], message->buffer, bytes);
+        inter_lines_copy(to, &lane->ring[begin % INTER_LANE_RING], message->buffer, bytes);
         to->ring_sent = inter_ring_end(begin, bytes);
         inter_lines_fetch_ring(to, begin);
     } else if (inter_line_is(kind, INTER_LINE_PULL)) {

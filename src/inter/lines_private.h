@@ -88,6 +88,7 @@ typedef struct inter_neighbour {
     size_t reach;                        /* … and so many bytes are read then at once, the next time */
     inter_ways ways[INTER_PULL_KINDS];   /* of pulls by how long they are, and whether something goes to it meanwhile */
     int turn;                            /* the pull to it that was packed last */
+    inter_pace pace;                     /* of what is copied into its ring */
 } inter_neighbour;
 
 struct inter_lines {

@@ -33,14 +33,20 @@ int inter_lines_hold(inter_lines *lines, inter_neighbour *to, const inter_stored
     return WEFT_SUCCESS;
 }
 
+static bool is_copied_twice(const inter_lines *lines, inter_neighbour *to, size_t bytes) {
+    size_t most = lines->crowded ? INTER_CROWDED_BYTES : INTER_EAGER_BYTES;
+    return bytes <= most && (bytes <= INTER_FAR_BYTES || !lines->can_pull || !inter_pace_pulls(&to->pace));
+}
+
 static int lines_send(inter_transport *base, int peer, uint64_t tag, const void *buffer, size_t bytes,
                       inter_request *request) {
     inter_lines *lines = (inter_lines *)base;
     inter_neighbour *to = &lines->neighbours[peer];
     if (!is_for_lines(lines, to, bytes))
         return lines->inner->send(lines->inner, peer, tag, buffer, bytes, request);
-    size_t most = lines->crowded ? INTER_CROWDED_BYTES : INTER_EAGER_BYTES;
-    uint32_t kind = bytes <= INTER_LINE_BYTES ? INTER_LINE_SHORT : bytes <= most ? INTER_LINE_EAGER : INTER_LINE_PULL;
+    uint32_t kind = bytes <= INTER_LINE_BYTES           ? INTER_LINE_SHORT
+                    : is_copied_twice(lines, to, bytes) ? INTER_LINE_EAGER
+                                                        : INTER_LINE_PULL;
     return inter_lines_post(
         lines, to, &(inter_stored){.request = request, .tag = tag, .buffer = buffer, .bytes = bytes, .kind = kind});
 }

@@ -49,4 +49,38 @@ static inline void inter_ways_learn(inter_ways *ways, enum inter_way by, uint64_
         *known += ((cost < 3 * *known ? cost : 3 * *known) - *known) / 4;
 }
 
+/**
+ * The pace of copies into a neighbour's ring, some of which are timed. Where the two cores are far apart each line has to come from the
+ * receiver's cache first, and go there again: three to four times as long as where they share one, and then what can be pulled is better
+ * copied once. That may change, so now and then one is copied twice all the same.
+ */
+typedef struct inter_pace {
+    unsigned turn, slow; /* timed ones that were slow, since the last that was not */
+} inter_pace;
+
+#define INTER_PACE_TIMED 8   /* one in so many is timed … */
+#define INTER_PACE_TRIED 32  /* … where cores are far, of those in so many that are copied twice */
+#define INTER_PACE_FAR   180 /* nanoseconds a KiB */
+#define INTER_PACE_SURE  2   /* so many slow ones are not by chance */
+
+static inline bool inter_pace_is_far(const inter_pace *pace) {
+    return pace->slow >= INTER_PACE_SURE;
+}
+
+/** Is the next one to be pulled? */
+static inline bool inter_pace_pulls(inter_pace *pace) {
+    return inter_pace_is_far(pace) && ++pace->turn % INTER_PACE_TRIED;
+}
+
+static inline bool inter_pace_is_timed(inter_pace *pace) {
+    return inter_pace_is_far(pace) || ++pace->turn % INTER_PACE_TIMED == 0;
+}
+
+/** A copy of so many bytes took so long. What else the machine does makes it longer, never shorter. */
+static inline void inter_pace_learn(inter_pace *pace, uint64_t ns, size_t bytes) {
+    pace->slow = ns * 1024 < INTER_PACE_FAR * (uint64_t)bytes ? 0
+                 : inter_pace_is_far(pace)                    ? INTER_PACE_SURE
+                                                              : pace->slow + 1;
+}
+
 #endif

@@ -73,3 +73,37 @@ TEST(Ways, LengthsAreComparable) {
     inter_ways_learn(&ways, INTER_BY_PARTS, 0, 1 << 20); // a clock that stood still
     EXPECT_GT(ways.cost[INTER_BY_PARTS], 0u);
 }
+
+// Cores are far when two timed copies in a row were slow, and near as soon as one was not; meanwhile one in so many is tried.
+TEST(Pace, FollowsTheCores) {
+    inter_pace pace{};
+    const size_t bytes = 8192;
+    const uint64_t near_ns = 100 * bytes / 1024, far_ns = 300 * bytes / 1024;
+    unsigned timed = 0, pulled = 0, tried = 0;
+    for (int i = 0; i < 800; i++) {
+        EXPECT_FALSE(inter_pace_pulls(&pace));
+        if (inter_pace_is_timed(&pace)) {
+            timed++;
+            inter_pace_learn(&pace, timed % 3 ? near_ns : far_ns,
+                             bytes); // now and then one that something else held up
+        }
+    }
+    EXPECT_EQ(timed, 800u / INTER_PACE_TIMED);
+    for (int i = 0; i < 2 * INTER_PACE_TIMED && !inter_pace_is_far(&pace); i++)
+        if (inter_pace_is_timed(&pace))
+            inter_pace_learn(&pace, far_ns, bytes);
+    EXPECT_TRUE(inter_pace_is_far(&pace));
+    for (int i = 0; i < 10 * INTER_PACE_TRIED; i++) {
+        if (inter_pace_pulls(&pace)) {
+            pulled++;
+            continue;
+        }
+        EXPECT_TRUE(inter_pace_is_timed(&pace));
+        inter_pace_learn(&pace, far_ns, bytes);
+        tried++;
+    }
+    EXPECT_EQ(tried, 10u);
+    EXPECT_EQ(pulled, 10u * (INTER_PACE_TRIED - 1));
+    inter_pace_learn(&pace, near_ns, bytes);
+    EXPECT_FALSE(inter_pace_is_far(&pace));
+}
