@@ -6,74 +6,104 @@
 /* What lies in no run at the receiver is read by as much, and unpacked from there. */
 #define BOUNCE_BYTES ((size_t)32 << 10)
 
-/* The second segment has as many words as the first, and says nothing but that it comes. */
+/* First the addresses, then the answers of who has read. */
 enum { SEGMENTS = 2 };
 
-/* In the host's memory: what goes to each other node, then what comes, node by node. */
+/* In the host's memory: what goes to each other node, an address a thread and a word to answer with; and what comes, node by node. */
 static uint64_t *outgoing(const hier_call *call) {
     return intra_offer_of(&call->meeting, hier_host_thread(call))->shared;
 }
 
 static uint64_t *incoming(const hier_call *call) {
-    return outgoing(call) + SEGMENTS * (size_t)hier_threads(call);
+    return outgoing(call) + hier_threads(call) + 1;
 }
 
-/* The threads whose data others may read: all, or the root alone. */
+/* Of a communicator's ranks, and then an answer of each node. */
+static size_t incoming_words(const hier_call *call) {
+    return (size_t)call->comm->size + (size_t)call->comm->layout->nodes;
+}
+
+/* Are the data of one node's threads read by those of another? */
+static bool are_read(const hier_call *call, int giver, int reader) {
+    if (hier_gathers(call->arguments->collective))
+        return reader == call->root_node;
+    return !hier_scatters(call->arguments->collective) || giver == call->root_node;
+}
+
+/* The threads whose data others may read: all, or those of other nodes than the root's, or the root alone. */
 static intra_slice readable(const hier_call *call) {
-    if (!inter_is(call->arguments->collective, INTER_ROOTED))
-        return (intra_slice){0, (size_t)hier_threads(call)};
+    const size_t threads = (size_t)hier_threads(call);
+    if (hier_gathers(call->arguments->collective))
+        return (intra_slice){0, hier_on_root_node(call) ? 0 : threads};
+    if (!hier_scatters(call->arguments->collective))
+        return (intra_slice){0, threads};
     return (intra_slice){(size_t)call->root_thread, hier_on_root_node(call)};
+}
+
+/* The bytes that a node reads here, as if they were sent. */
+static size_t bytes_read(const hier_call *call, int node) {
+    const size_t each =
+        hier_gathers(call->arguments->collective) ? 1 : (size_t)hier_layout_threads(call->comm->layout, node);
+    return readable(call).count * each * call->arguments->bytes;
 }
 
 static int start(hier_call *call) {
     const hier_layout *layout = call->comm->layout;
+    const int own = call->comm->node;
     size_t nodes = (size_t)layout->nodes, threads = (size_t)hier_threads(call);
     uint64_t *words = outgoing(call);
-    size_t *counts = hier_more_scratch(call, HIER_ARRAYS, 4 * nodes * sizeof(*counts));
-    if (!words || !counts)
+    size_t *sent = hier_more_scratch(call, HIER_ARRAYS, 7 * nodes * sizeof(*sent));
+    if (!words || !sent)
         return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for %zu nodes", call->comm->rank,
                           call->arguments->call, nodes);
-    size_t *send_counts = counts, *send_offsets = counts + nodes;
-    size_t *recv_counts = send_offsets + nodes, *recv_offsets = recv_counts + nodes;
+    size_t *received = sent + nodes, *begin = received + nodes, *answers = begin + nodes, *answered = answers + nodes;
+    size_t *from = answered + nodes, *to = from + nodes;
     intra_slice shown = readable(call);
-    memset(words, 0, SEGMENTS * threads * sizeof(*words));
+    memset(words, 0, (threads + 1) * sizeof(*words));
     for (size_t thread = shown.begin; thread < shown.begin + shown.count; thread++)
         words[thread] = (uintptr_t)intra_offer_of(&call->meeting, (int)thread)->send;
     for (int node = 0; node < layout->nodes; node++) {
-        bool other = node != call->comm->node;
-        send_counts[node] = other ? SEGMENTS * threads : 0;
-        recv_counts[node] = other ? SEGMENTS * (size_t)hier_layout_threads(layout, node) : 0;
-        send_offsets[node] = 0; /* the same to all */
-        recv_offsets[node] = SEGMENTS * layout->offsets[node];
-        if (other) /* what is read there, as if it were sent */
-            hier_count_sent(call, node,
-                            shown.count * (size_t)hier_layout_threads(layout, node) * call->arguments->bytes);
+        const bool gives = node != own && are_read(call, own, node), gets = node != own && are_read(call, node, own);
+        sent[node] = gives ? threads : 0;
+        received[node] = gets ? (size_t)hier_layout_threads(layout, node) : 0;
+        begin[node] = 0; /* the same to all */
+        answers[node] = gets;
+        answered[node] = gives;
+        from[node] = threads;
+        to[node] = (size_t)call->comm->size + (size_t)node;
+        if (gives)
+            hier_count_sent(call, node, bytes_read(call, node));
     }
-    inter_view view = {.collective = INTER_ALLTOALLV,
-                       .rank = call->comm->node,
-                       .size = layout->nodes,
-                       .element_bytes = sizeof(*words),
-                       .cuts = SEGMENTS,
-                       .send_counts = send_counts,
-                       .recv_counts = recv_counts,
-                       .send_offsets = send_offsets,
-                       .recv_offsets = recv_offsets};
+    inter_view answer = {.collective = INTER_ALLTOALLV,
+                         .rank = own,
+                         .size = layout->nodes,
+                         .element_bytes = sizeof(*words),
+                         .sparse = true,
+                         .send_counts = answers,
+                         .recv_counts = answered,
+                         .send_offsets = from,
+                         .recv_offsets = to};
+    inter_view view = answer;
+    view.send_counts = sent;
+    view.recv_counts = received;
+    view.send_offsets = begin;
+    view.recv_offsets = layout->offsets;
+    view.next = &answer;
     inter_binding binding = {.send = words, .recv = incoming(call)};
     return hier_start_uncounted(call, &view, &binding);
 }
 
 void hier_direct_offer(hier_call *call, const void *send) {
     const weft_comm *comm = call->comm;
-    size_t words = SEGMENTS * ((size_t)hier_threads(call) + (size_t)comm->size);
+    size_t words = (size_t)hier_threads(call) + 1 + incoming_words(call);
     if (!inter_is(INTER_ALLTOALLV, call->choice.process->collectives))
         call->choice.process =
             hier_select_unfixed(&comm->world->selector, hier_key_without_bytes(INTER_ALLTOALLV, comm->layout)).process;
     INTRA_SHOW(&call->meeting, send, send);
-    INTRA_SHOW(&call->meeting, laid_out, NULL);
     if (comm->thread == hier_host_thread(call))
         INTRA_SHOW(&call->meeting, shared, hier_scratch(call, words * sizeof(uint64_t)));
-    bool rooted = inter_is(call->arguments->collective, INTER_ROOTED);
-    hier_network(call, rooted ? hier_host_thread(call) : HIER_NEED_ALL, HIER_OFFERED, start);
+    bool all = readable(call).count == (size_t)hier_threads(call);
+    hier_network(call, all ? HIER_NEED_ALL : hier_host_thread(call), HIER_OFFERED, start);
     hier_cut_in_turn(call, SEGMENTS);
     hier_gate(call, HIER_OFFERED);
     intra_post(&call->meeting, HIER_OFFERED);
@@ -90,7 +120,7 @@ static inter_run run_at(uint64_t address, size_t bytes) {
 }
 
 uint64_t hier_direct_address(const hier_call *call, int node, int thread) {
-    return incoming(call)[SEGMENTS * call->comm->layout->offsets[node] + (size_t)thread];
+    return incoming(call)[call->comm->layout->offsets[node] + (size_t)thread];
 }
 
 void hier_reads_begin(hier_call *call, hier_reads *reads, int node, size_t most) {

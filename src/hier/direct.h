@@ -3,9 +3,9 @@
  * Direct: threads read what they get straight from the buffers of threads of other processes of the host, in one copy and without
  * memory in between (process_vm_readv; after the kernel-assisted collectives of Ma, Bosilca et al., ICPP 2011).
  *
- * The network part carries no data. It is an alltoall of the processes in two segments (pieces.h): with the first a process tells the
- * others where its threads' data are, with the second that its threads have read all that they get. So what a thread has shown
- * stays as it is until the part is over.
+ * The network part carries no data. It has two strands (pieces.h): in the first a process tells those who read it where its threads' data
+ * are, in the second those tell it that their threads have read all that they get. So what a thread has shown stays as it is until the
+ * part is over.
  *
  *     threads    show their data │                     │ read │
  *     network                    │ strand 0: addresses │      │ strand 1: all is read │
@@ -19,8 +19,9 @@
 #include <hier/pieces.h>
 
 /**
- * Shows `send`, one run, of which each rank of other processes reads arguments->bytes, and posts HIER_OFFERED. Where there is a root only its
- * data are read, and the others show nothing. NULL: there is no memory for it, as those learn who want to read it.
+ * Shows `send`, one run, of which each rank of other processes reads arguments->bytes, and posts HIER_OFFERED. In a scatter only the root's
+ * data are read, in a gather those of other nodes than the root's; the others show nothing. NULL: there is no memory for it, as those
+ * learn who want to read it.
  */
 void hier_direct_offer(hier_call *call, const void *send);
 

@@ -298,6 +298,7 @@ static void take_local(hier_call *call) {
 static bool by_direct(hier_call *call) {
     const weft_comm *comm = call->comm;
     HIER_RESUME(call);
+    INTRA_SHOW(&call->meeting, laid_out, NULL);
     hier_direct_offer(call, shown_directly(call));
     HIER_AWAIT(call, hier_await_sync(call, HIER_OFFERED));
     hier_drive_once(call, false);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * gather: nb1FT/inline, MST/flags.
+ * gather: nb1FT/inline, MST/flags, nb1FT/direct.
  *
  *     flags, root's node:   every thread copies its block straight into the root's receive buffer
  *     flags, other nodes:   every thread copies its block into the leader's memory, and the node sends all of them as one message
+ *     direct:               the threads of the root's node read what those of other nodes have straight from their buffers (direct.h)
  *     inline:               the blocks in the cells; who drives the network brings them together, in the root's receive buffer
  *                           or on the tray, and nobody waits but for what he needs
  *
  * The blocks of a node lie together in rank order, so the process-level gather has one block a node.
  */
 #include <core/error.h>
-#include <hier/moves.h>
-#include <hier/pieces.h>
+#include <hier/direct.h>
 #include <string.h>
 
 static int start(hier_call *call, char *blocks) {
@@ -114,6 +114,75 @@ static bool by_flags(hier_call *call) {
     HIER_OVER;
 }
 
+/* What those of the root's node read: one run. Without memory for that they are told so. */
+static const void *shown_directly(hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    if (!arguments->laid_out || arguments->send_type->contiguous)
+        return arguments->send;
+    char *copy = hier_more_scratch(call, HIER_COPIES, arguments->bytes);
+    if (copy)
+        core_pack(copy, arguments->send, arguments->send_type, arguments->send_count, 0, arguments->bytes);
+    return copy;
+}
+
+/* For the root: this thread's share of the blocks of another node. */
+static void read_share(hier_call *call, int node) {
+    const hier_layout *layout = call->comm->layout;
+    const size_t bytes = call->arguments->bytes, first = layout->offsets[node];
+    const int threads = hier_layout_threads(layout, node);
+    hier_reads reads;
+    hier_reads_begin(call, &reads, node, (size_t)threads);
+    for (int thread = 0; thread < threads; thread++) {
+        size_t rank = first + (size_t)thread;
+        if (rank % (size_t)hier_threads(call) == (size_t)call->comm->thread)
+            hier_reads_add(call, &reads, hier_direct_address(call, node, thread), 0,
+                           hier_received_by(call, call->root_thread, rank, bytes));
+    }
+    hier_reads_end(call, &reads);
+}
+
+/* The root's: what the others could not read for it. */
+static void note_unread(hier_call *call) {
+    for (int thread = 0; thread < hier_threads(call) && !call->error; thread++)
+        call->error = (int)intra_offer_of(&call->meeting, thread)->send_size;
+    if (call->error)
+        core_error(call->error, "rank %d: weft_gather: the blocks of other processes cannot be read: %s",
+                   call->comm->rank, weft_strerror(call->error));
+}
+
+static bool by_direct(hier_call *call) {
+    const bool root = hier_is_root(call), root_node = hier_on_root_node(call);
+    const weft_comm *comm = call->comm;
+    HIER_RESUME(call);
+    INTRA_SHOW(&call->meeting, recv, call->arguments->recv);
+    hier_show_layout(call);
+    hier_direct_offer(call, root_node ? NULL : shown_directly(call));
+    if (root_node) {
+        HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_OFFERED));
+        hier_drive_once(call, false);
+        put_block(call);
+        HIER_AWAIT_END(call, hier_await_addresses(call));
+        for (int i = 1; i < comm->layout->nodes && !call->error; i++)
+            read_share(call, (comm->node + i) % comm->layout->nodes);
+        INTRA_SHOW(&call->meeting, send_size, (size_t)call->error);
+    }
+    hier_have_read(call);
+    if (root || !root_node || comm->thread == 0)
+        HIER_AWAIT(call, hier_await_readers(call));
+    if (root) {
+        HIER_AWAIT(call, hier_await_all(call, HIER_READY)); /* as they have, or this one would not have been told */
+        note_unread(call);
+    }
+    HIER_OVER;
+}
+
 bool hier_thread_gather(hier_call *call) {
-    return call->choice.thread == HIER_INLINE ? by_inline(call) : by_flags(call);
+    switch (call->choice.thread) {
+    case HIER_INLINE:
+        return by_inline(call);
+    case HIER_DIRECT:
+        return by_direct(call);
+    default:
+        return by_flags(call);
+    }
 }

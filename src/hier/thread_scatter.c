@@ -126,6 +126,7 @@ static bool by_direct(hier_call *call) {
     bool root = hier_is_root(call);
     hier_reads reads;
     HIER_RESUME(call);
+    INTRA_SHOW(&call->meeting, laid_out, NULL);
     hier_direct_offer(call, root ? call->arguments->send : NULL);
     if (hier_on_root_node(call)) {
         HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_OFFERED));

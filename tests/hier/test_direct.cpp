@@ -56,6 +56,18 @@ int scatter(weft_comm *comm, int root) {
     return code;
 }
 
+int gather(weft_comm *comm, int root) {
+    int self = weft_rank(comm), ranks = weft_size(comm);
+    Words send(count), recv(self == root ? count * size_t(ranks) : 0);
+    for (size_t i = 0; i < count; i++)
+        send[i] = word(self, root, i);
+    int code = weft_gather(send.data(), count, WEFT_UINT64_T, recv.data(), count, WEFT_UINT64_T, root, comm);
+    std::fill(send.begin(), send.end(), 0);
+    for (size_t i = 0; i < recv.size() && !code; i++)
+        EXPECT_EQ(recv[i], word(int(i / count), root, i % count)) << "root " << root << " from " << i / count;
+    return code;
+}
+
 // Around what goes along with the addresses, in words.
 size_t length_of(int from, int to, int round) {
     const size_t lengths[] = {0, 1, 255, 256, 257, count};
@@ -91,7 +103,7 @@ int alltoallv(weft_comm *comm, int round, int odd = -1, size_t other = 0) {
 void run(int (*read)(const inter_transport *, int, inter_run *, inter_run *, size_t), weft_thread_level level,
          const std::function<void(weft_comm *)> &body) {
     JobShape shape{{2, 3, 1}, level};
-    shape.algorithm = "alltoall=/direct,alltoallv=/direct,scatter=/direct";
+    shape.algorithm = "alltoall=/direct,alltoallv=/direct,gather=/direct,scatter=/direct";
     SimWorlds worlds(shape);
     worlds.run_processes([&](int rank, hier_world *world) {
         static std::once_flag once;
@@ -120,6 +132,14 @@ TEST_P(Direct, WhoCannotReadSaysSo) {
             EXPECT_TRUE(!hit || weft_last_error() == sentence) << weft_last_error();
             EXPECT_EQ(scatter(comm, 1), hit ? WEFT_ERR_TRANSPORT : WEFT_SUCCESS);
             EXPECT_EQ(scatter(comm, 5), WEFT_SUCCESS);
+            for (int root : {2, 4}) { // of process 1, whose threads read for it
+                int code = gather(comm, root);
+                if (weft_rank(comm) == root)
+                    EXPECT_EQ(code, WEFT_ERR_TRANSPORT);
+                else
+                    EXPECT_TRUE(!code || hit) << weft_last_error();
+            }
+            EXPECT_EQ(gather(comm, 5), WEFT_SUCCESS);
             bool reads = false; // something long from process 0
             for (int from : {0, 1})
                 reads |= length_of(from, weft_rank(comm), round) > 256;
@@ -135,6 +155,7 @@ TEST_P(Direct, DataStayUntilAllHaveReadThem) {
         for (int round = 0; round < 5; round++) {
             EXPECT_EQ(alltoall(comm), WEFT_SUCCESS);
             EXPECT_EQ(scatter(comm, round), WEFT_SUCCESS);
+            EXPECT_EQ(gather(comm, round), WEFT_SUCCESS);
             EXPECT_EQ(alltoallv(comm, round), WEFT_SUCCESS);
         }
     });
