@@ -126,9 +126,10 @@ TEST_F(Lines, EveryLengthArrives) {
             if (!early)
                 got.reset(new Receive(transport[1], 0, tag_of_test, bytes));
             ASSERT_EQ(send(0, 1, tag_of_test, text, &sent.request), WEFT_SUCCESS);
-            EXPECT_EQ(sent.completion.pending,
-                      size_t(bytes > size_t(crowded ? INTER_CROWDED_BYTES : INTER_EAGER_BYTES)))
-                << "what is written is sent";
+            const size_t most = crowded ? INTER_CROWDED_BYTES : INTER_EAGER_BYTES;
+            if (bytes <= INTER_FAR_BYTES || bytes > most) { // between them it may be pulled, where copies are slow
+                EXPECT_EQ(sent.completion.pending, size_t(bytes > most)) << "what is written is sent";
+            }
             if (early) {
                 Receive other(transport[1], 0, tag_of_test + 1,
                               1); // somebody looks at what has come, and puts it aside
@@ -421,7 +422,7 @@ TEST_F(Lines, TheRingGoesRound) {
             ASSERT_EQ(send(0, 1, tag_of_test, texts[i], &sent[i].request), WEFT_SUCCESS);
         for (size_t i = 0; i < sent.size(); i++) {
             Receive got(transport[1], 0, tag_of_test, texts[i].size());
-            while (got.completion.pending)
+            while (got.completion.pending || sent[i].completion.pending) // it may be pulled, where copies are slow
                 progress_all();
             ASSERT_TRUE(got.text == texts[i]) << round << ", " << i;
         }
@@ -478,7 +479,7 @@ TEST_F(Lines, LinesAreSharedByMessagesOfAllLengths) {
         }
         for (size_t less = random() % 22; less > 0 && taken < number; less--, taken++) {
             Receive got(transport[1], 0, tag_of_test + taken % 2, texts.front().size());
-            while (got.completion.pending)
+            while (got.completion.pending || sent.front().completion.pending)
                 progress_all();
             ASSERT_EQ(got.completion.error, WEFT_SUCCESS);
             ASSERT_TRUE(got.text == texts.front()) << taken;
