@@ -26,14 +26,11 @@ void hier_alltoallv_offer(hier_call *call, intra_offer *mine, bool copies);
 /** What all have shown: has a thread no memory? Then the call's error is set. */
 bool hier_alltoallv_has_memory(hier_call *call);
 
-/** What a thread of this node sends to a rank: another thread than this one not to itself. */
-size_t hier_alltoallv_sent(const hier_call *call, int thread, size_t rank);
-
-/** Where that lies, of one that has shown it. */
+/** Where the block for a rank lies, of an offer. */
 core_data hier_alltoallv_block(const intra_offer *offer, size_t rank);
 
-/** Packs it to `place`; how many bytes that was. By any thread, when all were awaited. */
-size_t hier_alltoallv_pack(const hier_call *call, int thread, size_t rank, char *place);
+/** What a thread of this node has for a rank, in its cell or where it has shown it: another thread than this one not for itself. */
+core_data hier_alltoallv_given(const hier_call *call, int thread, size_t rank);
 
 /** Where this thread expects the block of a rank. */
 core_data hier_alltoallv_place(const hier_call *call, size_t rank);

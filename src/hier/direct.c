@@ -6,21 +6,16 @@
 /* What lies in no run at the receiver is read by as much, and unpacked from there. */
 #define BOUNCE_BYTES ((size_t)32 << 10)
 
-/* First the addresses, then the answers of who has read. */
-enum { SEGMENTS = 2 };
-
-/* In the host's memory: what goes to each other node, an address a thread and a word to answer with; and what comes, node by node. */
+/*
+ * In the host's memory: what goes to each other node, an address a thread and a word to answer with; and what comes, node by node, and then
+ * the answers.
+ */
 static uint64_t *outgoing(const hier_call *call) {
     return intra_offer_of(&call->meeting, hier_host_thread(call))->shared;
 }
 
 static uint64_t *incoming(const hier_call *call) {
     return outgoing(call) + hier_threads(call) + 1;
-}
-
-/* Of a communicator's ranks, and then an answer of each node. */
-static size_t incoming_words(const hier_call *call) {
-    return (size_t)call->comm->size + (size_t)call->comm->layout->nodes;
 }
 
 /* Are the data of one node's threads read by those of another? */
@@ -47,65 +42,90 @@ static size_t bytes_read(const hier_call *call, int node) {
     return readable(call).count * each * call->arguments->bytes;
 }
 
+bool hier_telling_take(hier_call *call, hier_telling *telling, size_t from, size_t to) {
+    const size_t nodes = (size_t)call->comm->layout->nodes;
+    size_t *arrays = hier_more_scratch(call, HIER_ARRAYS, 8 * nodes * sizeof(*arrays));
+    if (!arrays)
+        return false;
+    memset(arrays, 0, 6 * nodes * sizeof(*arrays));
+    *telling = (hier_telling){.sent = arrays,
+                              .received = arrays + nodes,
+                              .send_offsets = arrays + 2 * nodes,
+                              .recv_offsets = arrays + 3 * nodes,
+                              .answers = arrays + 4 * nodes,
+                              .answered = arrays + 5 * nodes,
+                              .answer_from = arrays + 6 * nodes,
+                              .answer_to = arrays + 7 * nodes};
+    for (size_t node = 0; node < nodes; node++) {
+        telling->answer_from[node] = from;
+        telling->answer_to[node] = to + node;
+    }
+    return true;
+}
+
+int hier_telling_start(hier_call *call, const hier_telling *telling, size_t element_bytes,
+                       const inter_binding *binding) {
+    inter_view answer = {.collective = INTER_ALLTOALLV,
+                         .rank = call->comm->node,
+                         .size = call->comm->layout->nodes,
+                         .element_bytes = element_bytes,
+                         .sparse = true,
+                         .send_counts = telling->answers,
+                         .recv_counts = telling->answered,
+                         .send_offsets = telling->answer_from,
+                         .recv_offsets = telling->answer_to};
+    inter_view view = answer;
+    view.send_counts = telling->sent;
+    view.recv_counts = telling->received;
+    view.send_offsets = telling->send_offsets;
+    view.recv_offsets = telling->recv_offsets;
+    view.next = &answer;
+    return hier_start_uncounted(call, &view, binding);
+}
+
+void hier_direct_network(hier_call *call, int need_thread, hier_start_function *start) {
+    hier_network(call, need_thread, HIER_OFFERED, start);
+    hier_cut_in_turn(call, 2);
+    hier_gate(call, HIER_OFFERED);
+}
+
 static int start(hier_call *call) {
     const hier_layout *layout = call->comm->layout;
     const int own = call->comm->node;
-    size_t nodes = (size_t)layout->nodes, threads = (size_t)hier_threads(call);
+    const size_t threads = (size_t)hier_threads(call);
     uint64_t *words = outgoing(call);
-    size_t *sent = hier_more_scratch(call, HIER_ARRAYS, 7 * nodes * sizeof(*sent));
-    if (!words || !sent)
-        return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for %zu nodes", call->comm->rank,
-                          call->arguments->call, nodes);
-    size_t *received = sent + nodes, *begin = received + nodes, *answers = begin + nodes, *answered = answers + nodes;
-    size_t *from = answered + nodes, *to = from + nodes;
+    hier_telling telling;
+    if (!words || !hier_telling_take(call, &telling, threads, (size_t)call->comm->size))
+        return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for %d nodes", call->comm->rank,
+                          call->arguments->call, layout->nodes);
     intra_slice shown = readable(call);
     memset(words, 0, (threads + 1) * sizeof(*words));
     for (size_t thread = shown.begin; thread < shown.begin + shown.count; thread++)
         words[thread] = (uintptr_t)intra_offer_of(&call->meeting, (int)thread)->send;
     for (int node = 0; node < layout->nodes; node++) {
         const bool gives = node != own && are_read(call, own, node), gets = node != own && are_read(call, node, own);
-        sent[node] = gives ? threads : 0;
-        received[node] = gets ? (size_t)hier_layout_threads(layout, node) : 0;
-        begin[node] = 0; /* the same to all */
-        answers[node] = gets;
-        answered[node] = gives;
-        from[node] = threads;
-        to[node] = (size_t)call->comm->size + (size_t)node;
+        telling.sent[node] = gives ? threads : 0; /* from the beginning: the same to all */
+        telling.received[node] = gets ? (size_t)hier_layout_threads(layout, node) : 0;
+        telling.recv_offsets[node] = layout->offsets[node];
+        telling.answers[node] = gets;
+        telling.answered[node] = gives;
         if (gives)
             hier_count_sent(call, node, bytes_read(call, node));
     }
-    inter_view answer = {.collective = INTER_ALLTOALLV,
-                         .rank = own,
-                         .size = layout->nodes,
-                         .element_bytes = sizeof(*words),
-                         .sparse = true,
-                         .send_counts = answers,
-                         .recv_counts = answered,
-                         .send_offsets = from,
-                         .recv_offsets = to};
-    inter_view view = answer;
-    view.send_counts = sent;
-    view.recv_counts = received;
-    view.send_offsets = begin;
-    view.recv_offsets = layout->offsets;
-    view.next = &answer;
-    inter_binding binding = {.send = words, .recv = incoming(call)};
-    return hier_start_uncounted(call, &view, &binding);
+    return hier_telling_start(call, &telling, sizeof(*words), &(inter_binding){.send = words, .recv = incoming(call)});
 }
 
 void hier_direct_offer(hier_call *call, const void *send) {
     const weft_comm *comm = call->comm;
-    size_t words = (size_t)hier_threads(call) + 1 + incoming_words(call);
+    const size_t threads = (size_t)hier_threads(call);
+    const size_t words = threads + 1 + (size_t)comm->size + (size_t)comm->layout->nodes;
     if (!inter_is(INTER_ALLTOALLV, call->choice.process->collectives))
         call->choice.process =
             hier_select_unfixed(&comm->world->selector, hier_key_without_bytes(INTER_ALLTOALLV, comm->layout)).process;
     INTRA_SHOW(&call->meeting, send, send);
     if (comm->thread == hier_host_thread(call))
         INTRA_SHOW(&call->meeting, shared, hier_scratch(call, words * sizeof(uint64_t)));
-    bool all = readable(call).count == (size_t)hier_threads(call);
-    hier_network(call, all ? HIER_NEED_ALL : hier_host_thread(call), HIER_OFFERED, start);
-    hier_cut_in_turn(call, SEGMENTS);
-    hier_gate(call, HIER_OFFERED);
+    hier_direct_network(call, readable(call).count == threads ? HIER_NEED_ALL : hier_host_thread(call), start);
     intra_post(&call->meeting, HIER_OFFERED);
 }
 

@@ -25,6 +25,23 @@
  */
 void hier_direct_offer(hier_call *call, const void *send);
 
+/** What the nodes tell each other, by node, in elements: what is sent and received, and who answers whom when that is read. */
+typedef struct hier_telling {
+    size_t *sent, *received, *send_offsets, *recv_offsets;
+    size_t *answers, *answered; /* 1 or 0 */
+    size_t *answer_from, *answer_to;
+} hier_telling;
+
+/** For start functions: room for it, all 0, where a node's answer goes out at `from` and that of node i comes in at `to` + i. False: no memory. */
+bool hier_telling_take(hier_call *call, hier_telling *telling, size_t from, size_t to);
+
+/** For start functions: starts the two strands. */
+int hier_telling_start(hier_call *call, const hier_telling *telling, size_t element_bytes,
+                       const inter_binding *binding);
+
+/** Declares the network part, which `start` starts by hier_telling_start() when `need_thread` has posted HIER_OFFERED. */
+void hier_direct_network(hier_call *call, int need_thread, hier_start_function *start);
+
 /** HIER_AWAIT: the others' addresses are here. */
 static inline bool hier_await_addresses(hier_call *call) {
     return hier_await_piece(call, 0);

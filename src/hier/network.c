@@ -36,16 +36,6 @@ int hier_missing_thread(const hier_call *call) {
     return -1;
 }
 
-/* In a call that went wrong the threads' offers are not what this one takes them for. */
-static void check_needed(hier_call *call) {
-    if (call->error)
-        return;
-    if (call->need_thread == HIER_NEED_ALL)
-        hier_all_same(call);
-    else if (call->need_thread != HIER_NEED_NONE)
-        hier_same(call, call->need_thread);
-}
-
 static inter_id id_of(const hier_call *call) {
     uint64_t number = call->ring ? call->ring->number : call->meeting.sequence;
     return (inter_id){call->comm->context, number, call->ring, call->chain};
@@ -82,9 +72,15 @@ static void start_network(hier_call *call, int error) {
         release(slot, code);
 }
 
-/* What keeps the network part from starting, as one of those that it is for. */
+/*
+ * What keeps the network part from starting, as one of those that it is for. In a call that went wrong the threads' offers are not what
+ * this one takes them for.
+ */
 static int obstacle(hier_call *call) {
-    check_needed(call);
+    if (!call->error && call->need_thread == HIER_NEED_ALL)
+        hier_all_same(call);
+    else if (!call->error && call->need_thread != HIER_NEED_NONE)
+        hier_same(call, call->need_thread);
     return call->error;
 }
 

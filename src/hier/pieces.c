@@ -100,8 +100,6 @@ static size_t admit(void *argument) {
         size_t step = intra_step_of(&slot->cells[thread], slot->base);
         ready = step < ready ? step : ready;
     }
-    if (!ready && slot->in_turn)
-        ready = 1;
     return ready == slot->pieces ? SIZE_MAX : ready * slot->strands;
 }
 

@@ -37,10 +37,9 @@ static bool put_block(hier_call *call, const hier_blocks *joined) {
         call->error = no_memory(call);
         return false;
     }
-    if (!hier_same_bytes(call, self, bytes, hier_first_rank(call), hier_block_bytes(joined, self)))
-        return true;
-    char *place = hier_joined_at(call, joined, call->comm->node, self);
-    hier_move(hier_run(place, bytes), hier_own_sent(call, 0, bytes), (intra_slice){0, bytes});
+    if (hier_same_bytes(call, self, bytes, hier_first_rank(call), hier_block_bytes(joined, self)))
+        hier_move(hier_run(hier_joined_at(call, joined, call->comm->node, self), bytes), hier_own_sent(call, 0, bytes),
+                  (intra_slice){0, bytes});
     return true;
 }
 

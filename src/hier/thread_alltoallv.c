@@ -25,12 +25,25 @@ typedef struct plan {
     char *outgoing, *incoming;
 } plan;
 
-size_t hier_alltoallv_sent(const hier_call *call, int thread, size_t rank) {
+/* With types displacements are in bytes. */
+static inline core_data block_at(const void *buffer, size_t count, ptrdiff_t displ, const weft_datatype *type,
+                                 const weft_datatype *const *types, size_t rank) {
+    if (types)
+        return (core_data){hier_offset(buffer, displ), types[rank], count};
+    return (core_data){hier_offset(buffer, (ptrdiff_t)((size_t)displ * (size_t)type->extent)), type, count};
+}
+
+core_data hier_alltoallv_block(const intra_offer *offer, size_t rank) {
+    return block_at(offer->send, offer->send_counts[rank], offer->send_displs[rank], offer->send_type,
+                    offer->send_types, rank);
+}
+
+core_data hier_alltoallv_given(const hier_call *call, int thread, size_t rank) {
     const intra_offer *offer = intra_offer_of(&call->meeting, thread);
-    if (offer->bundled && thread != call->comm->thread)
-        return hier_bundle_bytes(hier_bundle_of(call, thread), rank);
-    const weft_datatype *type = offer->send_types ? offer->send_types[rank] : offer->send_type;
-    return offer->send_counts[rank] * type->size_bytes;
+    if (!offer->bundled || thread == call->comm->thread)
+        return hier_alltoallv_block(offer, rank);
+    const hier_bundle *bundle = hier_bundle_of(call, thread);
+    return hier_run(hier_bundle_at(bundle, rank), hier_bundle_bytes(bundle, rank));
 }
 
 /* What a thread of this node expects from a rank of another. */
@@ -47,7 +60,7 @@ static size_t sent_to_node(const hier_call *call, int thread, int node) {
     const hier_layout *layout = call->comm->layout;
     size_t bytes = 0;
     for (size_t rank = layout->offsets[node]; rank < layout->offsets[node + 1]; rank++)
-        bytes += hier_alltoallv_sent(call, thread, rank);
+        bytes += core_data_bytes(hier_alltoallv_given(call, thread, rank));
     return bytes;
 }
 
@@ -138,42 +151,17 @@ static int start(hier_call *call, const plan *by) {
     return hier_start_uncounted(call, &view, &(inter_binding){.send = by->outgoing, .recv = by->incoming});
 }
 
-/* With types displacements are in bytes. */
-static inline core_data block_at(const void *buffer, size_t count, ptrdiff_t displ, const weft_datatype *type,
-                                 const weft_datatype *const *types, size_t rank) {
-    if (types)
-        return (core_data){hier_offset(buffer, displ), types[rank], count};
-    return (core_data){hier_offset(buffer, (ptrdiff_t)((size_t)displ * (size_t)type->extent)), type, count};
-}
-
-core_data hier_alltoallv_block(const intra_offer *offer, size_t rank) {
-    return block_at(offer->send, offer->send_counts[rank], offer->send_displs[rank], offer->send_type,
-                    offer->send_types, rank);
-}
-
-size_t hier_alltoallv_pack(const hier_call *call, int thread, size_t rank, char *place) {
-    const intra_offer *offer = intra_offer_of(&call->meeting, thread);
-    core_data block;
-    if (offer->bundled && thread != call->comm->thread) {
-        const hier_bundle *bundle = hier_bundle_of(call, thread);
-        block = hier_run(hier_bundle_at(bundle, rank), hier_bundle_bytes(bundle, rank));
-    } else {
-        block = hier_alltoallv_block(offer, rank);
-    }
-    size_t bytes = core_data_bytes(block);
-    core_pack(place, block.buffer, block.type, block.count, 0, bytes);
-    return bytes;
-}
-
 /* A thread's part of the message to a node. Where the next begins. */
 static char *pack_part(const hier_call *call, const plan *by, int node, int thread, char *place) {
     const hier_layout *layout = call->comm->layout;
     size_t there = (size_t)hier_layout_threads(layout, node), first = layout->offsets[node];
     char *lengths = by->outgoing + by->send_offsets[node];
     for (size_t i = 0; i < there; i++) {
-        size_t bytes = hier_alltoallv_pack(call, thread, first + i, place);
+        core_data block = hier_alltoallv_given(call, thread, first + i);
+        size_t bytes = core_data_bytes(block);
         if (head_bytes(call, node))
             memcpy(hier_at(lengths, (size_t)thread * there + i, sizeof(bytes)), &bytes, sizeof(bytes));
+        core_pack(place, block.buffer, block.type, block.count, 0, bytes);
         place += bytes;
     }
     return place;
@@ -212,11 +200,13 @@ void hier_alltoallv_copy_local(hier_call *call) {
     for (int i = 0, thread = own; i < threads; i++, thread = thread + 1 < threads ? thread + 1 : 0) {
         size_t source = hier_first_rank(call) + (size_t)thread;
         core_data to = hier_alltoallv_place(call, source);
-        if (thread != own && hier_has_bundled(call, thread))
+        if (thread != own && hier_has_bundled(call, thread)) {
             hier_bundle_take(call, thread, self, to);
-        else if (hier_same_bytes(call, source, hier_alltoallv_sent(call, thread, self), self, core_data_bytes(to)))
-            hier_move(to, hier_alltoallv_block(intra_offer_of(&call->meeting, thread), self),
-                      (intra_slice){0, core_data_bytes(to)});
+            continue;
+        }
+        core_data from = hier_alltoallv_block(intra_offer_of(&call->meeting, thread), self);
+        if (hier_same_bytes(call, source, core_data_bytes(from), self, core_data_bytes(to)))
+            hier_move(to, from, (intra_slice){0, core_data_bytes(to)});
     }
 }
 

@@ -16,7 +16,6 @@
 #include <core/error.h>
 #include <hier/alltoallv.h>
 #include <hier/direct.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Up to so many bytes it takes longer to read a block of another process than to copy it twice. */
@@ -83,18 +82,20 @@ static content write_message(const hier_call *call, int node, char *message) {
     content made = {0};
     for (int thread = 0; thread < hier_threads(call); thread++)
         for (size_t rank = first; rank < end; rank++, entry += sizeof(uint64_t)) {
-            const size_t bytes = hier_alltoallv_sent(call, thread, rank);
+            const core_data block = hier_alltoallv_given(call, thread, rank);
+            const size_t bytes = core_data_bytes(block);
             const bool at_address = bytes > SHORT_BYTES;
             const uint64_t length = bytes | (at_address ? AT_ADDRESS : 0);
             memcpy(entry, &length, sizeof(length));
             made.told += bytes;
             made.at_address |= at_address;
             if (at_address) {
-                uint64_t address = (uintptr_t)hier_alltoallv_block(intra_offer_of(&call->meeting, thread), rank).buffer;
+                uint64_t address = (uintptr_t)block.buffer;
                 memcpy(at, &address, sizeof(address));
                 at += sizeof(address);
             } else {
-                at += hier_alltoallv_pack(call, thread, rank, at);
+                core_pack(at, block.buffer, block.type, block.count, 0, bytes);
+                at += bytes;
             }
         }
     made.bytes = (size_t)(at - message);
@@ -127,44 +128,27 @@ static bool sift(hier_slot *slot) {
 
 static int start(hier_call *call) {
     const hier_layout *layout = call->comm->layout;
-    const size_t nodes = (size_t)layout->nodes, all = all_bytes(layout, call->comm->node);
-    size_t *arrays = hier_more_scratch(call, HIER_ARRAYS, 7 * nodes * sizeof(*arrays));
+    const size_t all = all_bytes(layout, call->comm->node);
     const mail *of = hier_alltoallv_has_memory(call) ? prepare(call, hier_any_offers(call)) : NULL;
-    if (!arrays || !of)
+    hier_telling telling;
+    if (!of || !hier_telling_take(call, &telling, all, all))
         return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for the messages of a node", call->comm->rank,
                           call->arguments->call);
-    size_t *sent = arrays, *received = sent + nodes, *offsets = received + nodes;
-    size_t *answers = offsets + nodes, *answered = answers + nodes, *from = answered + nodes, *to = from + nodes;
     for (int node = 0; node < layout->nodes; node++) {
-        const bool other = node != call->comm->node;
-        offsets[node] = place_of(layout, call->comm->node, node);
-        content made = other ? write_message(call, node, of->outgoing + offsets[node]) : (content){0};
-        sent[node] = made.bytes;
-        received[node] = other ? most_bytes(layout, call->comm->node, node) : 0;
-        answers[node] = other; /* but see sift() */
-        answered[node] = made.at_address;
-        from[node] = all;
-        to[node] = all + (size_t)node;
+        if (node == call->comm->node)
+            continue;
+        const size_t place = place_of(layout, call->comm->node, node);
+        content made = write_message(call, node, of->outgoing + place);
+        telling.sent[node] = made.bytes;
+        telling.received[node] = most_bytes(layout, call->comm->node, node);
+        telling.send_offsets[node] = telling.recv_offsets[node] = place;
+        telling.answers[node] = 1; /* but see sift() */
+        telling.answered[node] = made.at_address;
         hier_count_sent(call, node, made.told);
     }
-    inter_view answer = {.collective = INTER_ALLTOALLV,
-                         .rank = call->comm->node,
-                         .size = layout->nodes,
-                         .element_bytes = 1,
-                         .sparse = true,
-                         .send_counts = answers,
-                         .recv_counts = answered,
-                         .send_offsets = from,
-                         .recv_offsets = to};
-    inter_view view = answer;
-    view.sparse = false;
-    view.send_counts = sent;
-    view.recv_counts = received;
-    view.send_offsets = view.recv_offsets = offsets;
-    view.next = &answer;
     call->slot->sift = sift;
-    return hier_start_uncounted(call, &view,
-                                &(inter_binding){.send = of->outgoing, .recv = of->incoming, .at_most = true});
+    return hier_telling_start(call, &telling, 1,
+                              &(inter_binding){.send = of->outgoing, .recv = of->incoming, .at_most = true});
 }
 
 /* A block for this thread: what stands for it in the message is at `at`. */
@@ -186,8 +170,9 @@ static bool take_from(hier_call *call, int node) {
     const hier_layout *layout = call->comm->layout;
     const mail *of = mail_of(call->slot);
     const size_t threads = (size_t)hier_threads(call), blocks = blocks_with(layout, call->comm->node, node);
-    const char *message = of->incoming + place_of(layout, call->comm->node, node);
-    const char *entry = message, *at = message + blocks * sizeof(uint64_t);
+    const char *entry = of->incoming + place_of(layout, call->comm->node, node),
+               *at = entry + blocks * sizeof(uint64_t);
+    uint64_t any = 0;
     hier_reads reads;
     hier_reads_begin(call, &reads, node, blocks / threads);
     for (size_t i = 0; i < blocks; i++, entry += sizeof(uint64_t)) {
@@ -198,9 +183,10 @@ static bool take_from(hier_call *call, int node) {
         if (i % threads == (size_t)call->comm->thread && !call->error)
             take_block(call, &reads, layout->offsets[node] + i / threads, length, at);
         at += length & AT_ADDRESS ? sizeof(uint64_t) : length;
+        any |= length;
     }
     hier_reads_end(call, &reads);
-    return tells_addresses(message, blocks);
+    return any & AT_ADDRESS;
 }
 
 /* All that comes from other nodes. Does somebody wait for this one to have read it? */
@@ -232,9 +218,7 @@ static void show(hier_call *call) {
 bool hier_alltoallv_directly(hier_call *call) {
     HIER_RESUME(call);
     show(call);
-    hier_network(call, HIER_NEED_ALL, HIER_OFFERED, start);
-    hier_cut_in_turn(call, 2);
-    hier_gate(call, HIER_OFFERED);
+    hier_direct_network(call, HIER_NEED_ALL, start);
     HIER_SYNC(call, HIER_OFFERED);
     if (hier_any_offers(call))
         hier_drive_once(call, false);

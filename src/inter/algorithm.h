@@ -74,7 +74,7 @@ typedef struct inter_algorithm inter_algorithm;
  * receive; NULL counts: `count` elements each, packed.
  * Collectives of blocks whose algorithm has a segment size are cut when all blocks have `count` elements, or when `typical` says what
  * the segments are measured against, equal in all ranks: every block into as many segments as one of so many elements needs.
- * Reduce_scatter with `typical` is not in place. With `cuts` they are cut into so many, whatever the algorithm says.
+ * Reduce_scatter with `typical` is not in place.
  * With `next`, which is of the same ranks and elements, that follows in a strand of its own. `sparse`: of an alltoall(v), where both sides
  * know what there is: blocks of no elements are no messages.
  * Reductions in the fixed bracketing, of several ranks a process: INTER_SEND has the process's own `leaves` (leaves.h), one each
@@ -90,7 +90,7 @@ typedef struct inter_view {
     /* Reductions: INTER_SEND and INTER_RECV are the same. Alltoall(v, w): what is to be sent stands in INTER_RECV. */
     bool in_place;
     uint64_t contents; /* equal when the arrays' contents are those of the view prepared before; 0: who knows */
-    size_t typical, cuts;
+    size_t typical;
     const size_t *offsets, *displs;
     const size_t *send_counts, *recv_counts;
     const size_t *send_offsets, *recv_offsets;

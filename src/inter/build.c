@@ -167,8 +167,6 @@ static void build_strands(inter_schedule *schedule, const inter_view *view, cons
 
 /* How many segments each block is cut into. */
 static size_t cuts_of(const inter_view *view) {
-    if (view->cuts)
-        return view->cuts;
     bool equal = !view->offsets && !view->send_counts && !view->recv_counts;
     return inter_cuts(view->algorithm, view->collective, equal ? view->count : view->typical, view->element_bytes);
 }

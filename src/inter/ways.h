@@ -78,9 +78,10 @@ static inline bool inter_pace_is_timed(inter_pace *pace) {
 
 /** A copy of so many bytes took so long. What else the machine does makes it longer, never shorter. */
 static inline void inter_pace_learn(inter_pace *pace, uint64_t ns, size_t bytes) {
-    pace->slow = ns * 1024 < INTER_PACE_FAR * (uint64_t)bytes ? 0
-                 : inter_pace_is_far(pace)                    ? INTER_PACE_SURE
-                                                              : pace->slow + 1;
+    if (ns * 1024 < INTER_PACE_FAR * (uint64_t)bytes)
+        pace->slow = 0;
+    else if (!inter_pace_is_far(pace))
+        pace->slow++;
 }
 
 #endif
