@@ -9,8 +9,7 @@
 #ifndef HIER_BLOCKS_H
 #define HIER_BLOCKS_H
 
-#include <core/layout.h>
-#include <hier/arguments.h>
+#include <hier/sides.h>
 
 struct hier_call;
 
@@ -50,16 +49,6 @@ static inline hier_blocks hier_received_blocks(const hier_arguments *own) {
     return hier_blocks_at(own->recv, own->recv_counts, own->recv_displs, own->recv_type);
 }
 
-/** Shows the others of the process where the root's blocks are, and whoever starts the network part how they are joined. */
-#define HIER_SHOW_BLOCKS(call, from)                                                                                   \
-    do {                                                                                                               \
-        INTRA_SHOW(&(call)->meeting, send, (from)->buffer);                                                            \
-        INTRA_SHOW(&(call)->meeting, send_counts, (from)->counts);                                                     \
-        INTRA_SHOW(&(call)->meeting, send_displs, (from)->displs);                                                     \
-        INTRA_SHOW(&(call)->meeting, send_type, (from)->type);                                                         \
-        INTRA_SHOW(&(call)->meeting, blocks, from);                                                                    \
-    } while (0)
-
 /** What was shown, as far as it is not joined. */
 static inline hier_blocks hier_shown_blocks(const intra_offer *offer) {
     return hier_blocks_at(offer->send, offer->send_counts, offer->send_displs, offer->send_type);
@@ -69,10 +58,8 @@ static inline size_t hier_block_bytes(const hier_blocks *blocks, size_t rank) {
     return blocks->counts[rank] * blocks->type->size_bytes;
 }
 
-/** That of a block without elements lies anywhere. */
 static inline core_data hier_block_of(const hier_blocks *blocks, size_t rank) {
-    uintptr_t place = (uintptr_t)blocks->buffer + (uintptr_t)blocks->displs[rank] * (uintptr_t)blocks->type->extent;
-    return (core_data){(void *)place, blocks->type, blocks->counts[rank]}; /* NOLINT(performance-no-int-to-ptr) */
+    return hier_elements_at(blocks->buffer, blocks->displs[rank], blocks->type, blocks->counts[rank]);
 }
 
 /**

@@ -11,6 +11,21 @@ static inline void hier_show_layout(hier_call *call) {
     INTRA_SHOW(&call->meeting, laid_out, call->arguments->laid_out ? call->arguments : NULL);
 }
 
+/** Shows the others of the process where the root's blocks are, and whoever starts the network part how they are joined. */
+static inline void hier_show_blocks(hier_call *call, const hier_blocks *blocks) {
+    INTRA_SHOW(&call->meeting, send, blocks->buffer);
+    INTRA_SHOW(&call->meeting, send_counts, blocks->counts);
+    INTRA_SHOW(&call->meeting, send_displs, blocks->displs);
+    INTRA_SHOW(&call->meeting, send_type, blocks->type);
+    INTRA_SHOW(&call->meeting, blocks, blocks);
+}
+
+/** So much of the slot's memory, for the messages of a node; NULL: there is none. By who starts the network part, and then by all, with the same. */
+static inline char *hier_slot_memory(const hier_call *call, size_t bytes) {
+    return bytes <= call->meeting.team->tray_bytes ? intra_tray(&call->meeting)
+                                                   : intra_scratch_take(&call->slot->scratch, bytes);
+}
+
 /** One run of bytes. */
 static inline core_data hier_run(const void *buffer, size_t bytes) {
     return (core_data){(void *)(uintptr_t)buffer, WEFT_BYTE, bytes};
@@ -21,7 +36,7 @@ static inline core_data hier_equal_block(const void *buffer, size_t index, size_
                                          const weft_datatype *type, size_t count) {
     if (!laid_out)
         return hier_run(hier_at(buffer, index, bytes), bytes);
-    return (core_data){hier_offset(buffer, (ptrdiff_t)(index * count) * type->extent), type, count};
+    return hier_elements_at(buffer, (ptrdiff_t)(index * count), type, count);
 }
 
 /** Block `index`, of so many bytes, of what this thread sends or receives. */

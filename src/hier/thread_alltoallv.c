@@ -30,7 +30,7 @@ static inline core_data block_at(const void *buffer, size_t count, ptrdiff_t dis
                                  const weft_datatype *const *types, size_t rank) {
     if (types)
         return (core_data){hier_offset(buffer, displ), types[rank], count};
-    return (core_data){hier_offset(buffer, (ptrdiff_t)((size_t)displ * (size_t)type->extent)), type, count};
+    return hier_elements_at(buffer, displ, type, count);
 }
 
 core_data hier_alltoallv_block(const intra_offer *offer, size_t rank) {

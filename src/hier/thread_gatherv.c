@@ -26,8 +26,7 @@ static bool goes_by_cells(const hier_call *call) {
 
 /* In the slot; NULL without memory. */
 static const void *put_together(const hier_call *call, size_t bytes) {
-    char *blocks = bytes <= call->meeting.team->tray_bytes ? intra_tray(&call->meeting)
-                                                           : intra_scratch_take(&call->slot->scratch, bytes);
+    char *blocks = hier_slot_memory(call, bytes);
     char *next = blocks;
     for (int thread = 0; blocks && thread < hier_threads(call); thread++) {
         size_t own = hier_shown_bytes(call, thread);
@@ -79,7 +78,7 @@ static void offer_blocks(hier_call *call) {
     *blocks = hier_received_blocks(call->arguments);
     if (!hier_single_node(call))
         hier_blocks_join(call, blocks, call->comm->node);
-    HIER_SHOW_BLOCKS(call, blocks);
+    hier_show_blocks(call, blocks);
     intra_post(&call->meeting, HIER_OFFERED);
 }
 

@@ -25,10 +25,7 @@ static int no_memory(const hier_call *call) {
 /* Where the blocks of a node come in that is not the root's: where its leader says, or in the slot. */
 static char *blocks_of_node(const hier_call *call) {
     char *of_leader = intra_offer_of(&call->meeting, 0)->recv;
-    if (of_leader)
-        return of_leader;
-    bool on_tray = hier_bytes_before(call, hier_threads(call)) <= call->meeting.team->tray_bytes;
-    return on_tray ? intra_tray(&call->meeting) : call->slot->scratch.memory; /* by who starts */
+    return of_leader ? of_leader : hier_slot_memory(call, hier_bytes_before(call, hier_threads(call)));
 }
 
 static int start(hier_call *call) {
@@ -47,8 +44,6 @@ static int start(hier_call *call) {
         binding.send = binding.recv = blocks->base;
     } else {
         view.count = hier_bytes_before(call, hier_threads(call));
-        if (view.count > call->meeting.team->tray_bytes && !host->recv)
-            (void)intra_scratch_take(&call->slot->scratch, view.count);
         binding.recv = blocks_of_node(call);
         if (view.count && !binding.recv)
             return no_memory(call);
@@ -78,7 +73,7 @@ static void give(hier_call *call) {
     if (several)
         hier_blocks_join(call, blocks, call->comm->node);
     if (several || !call->meeting.mine.bundled)
-        HIER_SHOW_BLOCKS(call, blocks);
+        hier_show_blocks(call, blocks);
     intra_post(&call->meeting, HIER_OFFERED);
     if (!several)
         return;
