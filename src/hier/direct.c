@@ -63,6 +63,13 @@ bool hier_telling_take(hier_call *call, hier_telling *telling, size_t from, size
     return true;
 }
 
+static bool any_answers(const hier_telling *telling, int nodes) {
+    for (int node = 0; node < nodes; node++)
+        if (telling->answers[node] || telling->answered[node])
+            return true;
+    return false;
+}
+
 int hier_telling_start(hier_call *call, const hier_telling *telling, size_t element_bytes,
                        const inter_binding *binding) {
     inter_view answer = {.collective = INTER_ALLTOALLV,
@@ -79,11 +86,16 @@ int hier_telling_start(hier_call *call, const hier_telling *telling, size_t elem
     view.recv_counts = telling->received;
     view.send_offsets = telling->send_offsets;
     view.recv_offsets = telling->recv_offsets;
-    view.next = &answer;
+    if (any_answers(telling, answer.size))
+        view.next = &answer;
     return hier_start_uncounted(call, &view, binding);
 }
 
 void hier_direct_network(hier_call *call, int need_thread, hier_start_function *start) {
+    const weft_comm *comm = call->comm;
+    if (!inter_is(INTER_ALLTOALLV, call->choice.process->collectives))
+        call->choice.process =
+            hier_select_unfixed(&comm->world->selector, hier_key_without_bytes(INTER_ALLTOALLV, comm->layout)).process;
     hier_network(call, need_thread, HIER_OFFERED, start);
     hier_cut_in_turn(call, 2);
     hier_gate(call, HIER_OFFERED);
@@ -119,9 +131,6 @@ void hier_direct_offer(hier_call *call, const void *send) {
     const weft_comm *comm = call->comm;
     const size_t threads = (size_t)hier_threads(call);
     const size_t words = threads + 1 + (size_t)comm->size + (size_t)comm->layout->nodes;
-    if (!inter_is(INTER_ALLTOALLV, call->choice.process->collectives))
-        call->choice.process =
-            hier_select_unfixed(&comm->world->selector, hier_key_without_bytes(INTER_ALLTOALLV, comm->layout)).process;
     INTRA_SHOW(&call->meeting, send, send);
     if (comm->thread == hier_host_thread(call))
         INTRA_SHOW(&call->meeting, shared, hier_scratch(call, words * sizeof(uint64_t)));

@@ -35,7 +35,7 @@ typedef struct hier_telling {
 /** For start functions: room for it, all 0, where a node's answer goes out at `from` and that of node i comes in at `to` + i. False: no memory. */
 bool hier_telling_take(hier_call *call, hier_telling *telling, size_t from, size_t to);
 
-/** For start functions: starts the two strands. */
+/** For start functions: starts the two strands, or the first alone where nobody answers. */
 int hier_telling_start(hier_call *call, const hier_telling *telling, size_t element_bytes,
                        const inter_binding *binding);
 
@@ -68,6 +68,12 @@ void hier_reads_end(hier_call *call, const hier_reads *reads);
 /** This thread has read all that it gets, in its own process too. Whoever was there when the addresses came says so, whatever else was. */
 static inline void hier_have_read(hier_call *call) {
     hier_piece_ready(call, 1);
+    intra_post(&call->meeting, HIER_READY);
+}
+
+/** Instead: this thread reads nothing, and has shown what others need of it. */
+static inline void hier_read_nothing(hier_call *call) {
+    intra_step(&call->meeting, call->pieces.number);
     intra_post(&call->meeting, HIER_READY);
 }
 

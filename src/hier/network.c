@@ -111,6 +111,16 @@ static enum core_idle sleep_on_pieces(const hier_call *call) {
     return CORE_IDLE_MOVED; /* since the last look */
 }
 
+/*
+ * How often who holds the funnel looks when all that is left is between the processes. Where cores are short, but not for one thread of
+ * each process, all threads that share this one's core wait for the same: to give it to them and to get it back takes longer.
+ */
+static int looks_between(const hier_call *call) {
+    const core_waiting *waiting = &call->meeting.team->waiting;
+    const bool all_wait = !inter_is(call->arguments->collective, INTER_ROOTED) && call->pieces.number == 1;
+    return all_wait && !call->comm->world->crowd.all && !waiting->hot ? 8 : hier_looks_in_funnel(waiting);
+}
+
 /* What a waiting thread does between looks: starts the network part when all is there, and drives all that are under way. */
 static enum core_idle drive(void *argument, bool tired) {
     hier_call *call = argument;
@@ -135,7 +145,7 @@ static enum core_idle drive(void *argument, bool tired) {
             moved = true;
         }
     }
-    int looks = slot->started == call->meeting.sequence ? hier_looks_in_funnel(&call->meeting.team->waiting) : 1;
+    int looks = slot->started == call->meeting.sequence ? looks_between(call) : 1;
     while (!moved && looks--)
         moved = hier_progress(world);
     if (tired) /* who sleeps looks seldom */
@@ -171,6 +181,22 @@ void hier_drive_once(hier_call *call, bool leaves) {
     if (!call->error) /* another's would be told instead */
         hier_progress(world);
     hier_funnel_leave(world);
+}
+
+bool hier_may_go(hier_call *call) {
+    const hier_world *world = call->comm->world;
+    const bool leader = call->comm->thread == 0;
+    if (!call->start)
+        return true;
+    if (call->meeting.team->waiting.hot || (leader && (hier_is_funneled(world) || !call->meeting.waits)))
+        return !leader;
+    /* Of two that have posted, one at least sees the other's: pairs with itself. */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (hier_missing_thread(call) >= 0)
+        return true;
+    const bool stays = !hier_on_root_node(call) && !hier_is_funneled(world) && call->meeting.waits;
+    hier_drive_once(call, !stays);
+    return !stays;
 }
 
 /* What a call that does not wait does at a look: whoever waits drives. */

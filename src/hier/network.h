@@ -183,13 +183,11 @@ bool hier_await_piece(hier_call *call, size_t index);
 void hier_drive_once(hier_call *call, bool leaves);
 
 /**
- * Of a thread that does not wait for the network part: where cores are short the last to come starts it, lest all wait until the leader
- * has one.
+ * Of a thread that needs nothing of the network part, which needs something of all: may it go on before that is over? Where it has to see
+ * it to its end it waits. On the root's node the root does that; elsewhere the leader, or, where cores are short, lest all wait until the
+ * leader has one, who comes last. That one starts it, too, on any node.
  */
-static inline void hier_drive_and_go(hier_call *call) {
-    if (call->start && !call->meeting.team->waiting.hot)
-        hier_drive_once(call, true);
-}
+bool hier_may_go(hier_call *call);
 
 static inline bool hier_single_node(const hier_call *call) {
     return call->comm->layout->nodes == 1;

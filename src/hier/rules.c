@@ -85,6 +85,8 @@ const hier_rule hier_rules[] = {
     {INTER_SCATTER,              ANY,  16, 64,       "MST",                    0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_SCATTER,              ANY, ANY, 16,       "MST",                    0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_SCATTER,              ANY, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
+    {INTER_SCATTERV,              16,   1, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
+    {INTER_SCATTERV,              16,  32, ALL,      "nbFT",                   0,        HIER_DIRECT, HIER_READS},
     {INTER_SCATTERV,             ANY, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
 
     {INTER_GATHER,                 1,   2, 32,       "nb1FT",                  0,        HIER_INLINE, HIER_STRUCTURE},
@@ -100,6 +102,8 @@ const hier_rule hier_rules[] = {
     {INTER_GATHER,               ANY,  16, 64,       "MST",                    0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_GATHER,               ANY, ANY, 16,       "MST",                    0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_GATHER,               ANY, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_MODEL},
+    {INTER_GATHERV,               16,   1, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_HOST},
+    {INTER_GATHERV,               16,  32, ALL,      "nb1FT",                  0,        HIER_DIRECT, HIER_READS},
     {INTER_GATHERV,              ANY, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
 
     {INTER_ALLGATHER,              1,   2, 256,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},

@@ -76,12 +76,20 @@ static void resolve_in_place(const weft_comm *comm, hier_arguments *a) {
     }
 }
 
+/* Is this rank's data in the hands of the network, not of threads? What a root scatters is read as one run. */
+static bool is_carried(const weft_comm *comm, const hier_arguments *a, enum hier_thread_algorithm by) {
+    if (comm->layout->nodes == 1 || inter_is(a->collective, INTER_ALLTOALLS) || !is_host(comm, a))
+        return false;
+    return by != HIER_DIRECT || (hier_scatters(a->collective) && comm->rank == a->root);
+}
+
 bool hier_lay_out(const weft_comm *comm, hier_arguments *a) {
-    bool alltoall = inter_is(a->collective, INTER_ALLTOALLS);
-    if (inter_is(a->collective, INTER_REDUCTIONS) || comm->inner || hier_comm_is_alone(comm) ||
-        (comm->layout->nodes > 1 && !alltoall && is_host(comm, a)) ||
-        (alltoall && !a->send) || /* its type has addresses; shown, that would say that there is no memory */
-        hier_select(&comm->world->selector, hier_key_of(a, comm->layout)).thread == HIER_INLINE)
+    if (inter_is(a->collective, INTER_REDUCTIONS) || comm->inner || hier_comm_is_alone(comm))
+        return false;
+    /* Its type has addresses; shown, that would say that there is no memory. */
+    bool nowhere = inter_is(a->collective, INTER_ALLTOALLS) && !a->send;
+    const hier_choice choice = hier_select(&comm->world->selector, hier_key_of(a, comm->layout));
+    if (nowhere || choice.thread == HIER_INLINE || is_carried(comm, a, choice.thread))
         return false;
     if (a->in_place)
         resolve_in_place(comm, a);

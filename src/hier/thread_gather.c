@@ -86,10 +86,8 @@ static bool by_inline(hier_call *call) {
         HIER_AWAIT(call, hier_await_all(call, HIER_READY));
         hier_take_cells(call, arguments->recv, call->root_thread);
     }
-    if (root || call->comm->thread == 0)
+    if (root || !hier_may_go(call))
         HIER_AWAIT(call, hier_await_network(call));
-    else
-        hier_drive_and_go(call);
     HIER_OVER;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * gatherv: nb1FT/flags. As gather, but only the root knows all counts; other nodes add up those of their threads.
+ * gatherv: nb1FT/flags, nb1FT/direct. As gather, but only the root knows all counts; other nodes add up those of their threads.
  *
  *     root's node:   every thread copies its block straight to its place in the root's receive buffer
  *     other nodes:   every thread shows how much it has, the leader finds memory for it, every thread copies its block
@@ -10,10 +10,18 @@
  *
  * Such a message goes straight to its place in the root's receive buffer when its blocks lie one behind the other there;
  * else the root takes it apart (blocks.h).
+ *
+ * Directly such a message has the short blocks, and says where the others lie (parcels.h); those of the root's node whose own blocks are
+ * long read them, straight to their places, while who has a short one, there or elsewhere, waits for nothing.
  */
 #include <core/error.h>
 #include <hier/bundle.h>
+#include <hier/parcels.h>
 #include <string.h>
+
+static bool is_direct(const hier_call *call) {
+    return call->choice.thread == HIER_DIRECT;
+}
 
 static int no_memory(const hier_call *call) {
     return core_error(WEFT_ERR_NOMEM, "rank %d: weft_gatherv: no memory for the blocks of a node", call->comm->rank);
@@ -24,16 +32,23 @@ static bool goes_by_cells(const hier_call *call) {
     return hier_has_bundled(call, 0);
 }
 
+/* What a thread of this node has, in its cell or where it has shown it. */
+static core_data given(const hier_call *call, int thread, size_t root) {
+    const size_t bytes = hier_shown_bytes(call, thread);
+    (void)root;
+    if (intra_offer_of(&call->meeting, thread)->bundled)
+        return hier_run(hier_bundle_at(hier_bundle_of(call, thread), 0), bytes);
+    return hier_sent_by(call, thread, 0, bytes);
+}
+
 /* In the slot; NULL without memory. */
 static const void *put_together(const hier_call *call, size_t bytes) {
     char *blocks = hier_slot_memory(call, bytes);
     char *next = blocks;
     for (int thread = 0; blocks && thread < hier_threads(call); thread++) {
-        size_t own = hier_shown_bytes(call, thread);
-        if (hier_has_bundled(call, thread))
-            memcpy(next, hier_bundle_at(hier_bundle_of(call, thread), 0), own);
-        else
-            hier_move(hier_run(next, own), hier_sent_by(call, thread, 0, own), (intra_slice){0, own});
+        const core_data block = given(call, thread, (size_t)call->arguments->root);
+        const size_t own = core_data_bytes(block);
+        hier_move(hier_run(next, own), block, (intra_slice){0, own});
         next += own;
     }
     return blocks;
@@ -76,7 +91,7 @@ static void put_at_root(hier_call *call) {
 static void offer_blocks(hier_call *call) {
     hier_blocks *blocks = &call->blocks;
     *blocks = hier_received_blocks(call->arguments);
-    if (!hier_single_node(call))
+    if (!hier_single_node(call) && !is_direct(call))
         hier_blocks_join(call, blocks, call->comm->node);
     hier_show_blocks(call, blocks);
     intra_post(&call->meeting, HIER_OFFERED);
@@ -107,11 +122,9 @@ static void put_beside(hier_call *call) {
         call->error = no_memory(call);
 }
 
-/* The root's, when all is there: takes messages apart, and what is in cells, and notices who had another block than expected. */
-static void receive(hier_call *call, const hier_blocks *blocks) {
+/* The root's, when all is there: takes what is in its node's cells, and notices who had another block than expected. */
+static void receive_local(hier_call *call, const hier_blocks *blocks) {
     size_t first = hier_first_rank(call), root = (size_t)call->comm->rank;
-    if (blocks->apart)
-        hier_blocks_unpack(call, blocks, blocks, call->comm->node);
     for (int thread = 0; thread < hier_threads(call); thread++) {
         size_t rank = first + (size_t)thread;
         if (rank == root)
@@ -122,6 +135,28 @@ static void receive(hier_call *call, const hier_blocks *blocks) {
             hier_same_bytes(call, rank, intra_offer_of(&call->meeting, thread)->send_size, root,
                             hier_block_bytes(blocks, rank));
     }
+}
+
+/* And takes messages apart. */
+static void receive(hier_call *call, const hier_blocks *blocks) {
+    if (blocks->apart)
+        hier_blocks_unpack(call, blocks, blocks, call->comm->node);
+    receive_local(call, blocks);
+}
+
+/* Does the own block lie in several runs? */
+static bool apart(const hier_call *call) {
+    return call->arguments->laid_out && !call->arguments->send_type->contiguous;
+}
+
+/* What is read from another node is one run. Without memory for that its thread is told so. */
+static void show_copy(hier_call *call) {
+    const hier_arguments *own = call->arguments;
+    char *copy = hier_more_scratch(call, HIER_COPIES, own->own_bytes);
+    if (copy)
+        core_pack(copy, own->send, own->send_type, own->send_count, 0, own->own_bytes);
+    INTRA_SHOW(&call->meeting, send, copy);
+    INTRA_SHOW(&call->meeting, laid_out, NULL);
 }
 
 /* The root's block does not go by its cell: there it shows what the others need to know. */
@@ -138,6 +173,13 @@ static void bundle_or_offer(hier_call *call) {
     INTRA_SHOW(&call->meeting, send_size, bytes);
     INTRA_SHOW(&call->meeting, send, call->arguments->send);
     hier_show_layout(call);
+    if (is_direct(call) && !hier_on_root_node(call) && bytes > hier_parcel_short_bytes(INTER_GATHERV) && apart(call))
+        show_copy(call);
+}
+
+/* Of the root, and of a leader whose memory the node's blocks are in. */
+static bool host_stays(const hier_call *call) {
+    return call->comm->thread == hier_host_thread(call) && (hier_on_root_node(call) || !goes_by_cells(call));
 }
 
 /* Is the own block taken from where it is when the network part starts? */
@@ -145,11 +187,10 @@ static bool is_read_late(const hier_call *call) {
     return !call->meeting.mine.bundled && !hier_on_root_node(call) && goes_by_cells(call);
 }
 
-bool hier_thread_gatherv(hier_call *call) {
+static bool by_flags(hier_call *call) {
     const int thread = call->comm->thread;
     const bool host = thread == hier_host_thread(call);
     HIER_RESUME(call);
-    hier_choose_without_counts(call);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start);
     bundle_or_offer(call);
     if (!call->meeting.mine.bundled && hier_on_root_node(call)) {
@@ -171,11 +212,116 @@ bool hier_thread_gatherv(hier_call *call) {
     intra_post(&call->meeting, HIER_READY);
     if (host && hier_single_node(call))
         HIER_AWAIT(call, hier_await_all(call, HIER_READY));
-    if (host || thread == 0 || is_read_late(call))
+    if (host_stays(call) || is_read_late(call) || !hier_may_go(call))
         HIER_AWAIT(call, hier_await_network(call));
-    else
-        hier_drive_and_go(call);
     if (hier_is_root(call))
         receive(call, &call->blocks);
     HIER_OVER;
+}
+
+static int start_directly(hier_call *call) {
+    return hier_parcels_start(call, given, false);
+}
+
+/*
+ * On the root's node those who share in reading are the root, and who has a block there that does not fit into its cell, as far as the root
+ * expects: `index`, and how many there are.
+ */
+typedef struct share {
+    size_t index, of;
+} share;
+
+static bool reads(const hier_call *call, const hier_blocks *blocks, int thread) {
+    return thread == call->root_thread ||
+           hier_block_bytes(blocks, hier_first_rank(call) + (size_t)thread) > hier_bundle_most(call);
+}
+
+static share own_share(const hier_call *call, const hier_blocks *blocks) {
+    share own = {SIZE_MAX, 0};
+    for (int thread = 0; thread < hier_threads(call); thread++) {
+        if (!reads(call, blocks, thread))
+            continue;
+        if (thread == call->comm->thread)
+            own.index = own.of;
+        own.of++;
+    }
+    return own;
+}
+
+/* Out of the message from a node. The root takes the short blocks, and is who says that one is of another length than expected. */
+static bool take_from(hier_call *call, const hier_blocks *blocks, share own, int node) {
+    const bool root = hier_is_root(call);
+    hier_parcel_reader reader = hier_parcel_open(call, node);
+    hier_parcel_block block;
+    hier_reads reads;
+    hier_reads_begin(call, &reads, node, reader.blocks);
+    for (size_t index = 0; hier_parcel_next(&reader, &block); index++) {
+        const core_data place = hier_block_of(blocks, block.source);
+        const bool same =
+            root ? hier_same_bytes(call, block.source, block.bytes, block.destination, core_data_bytes(place))
+                 : block.bytes == core_data_bytes(place);
+        if (same && block.at_address && index % own.of == own.index)
+            hier_parcel_read(call, &reads, &block, place);
+        else if (same && !block.at_address && root)
+            core_unpack(place.buffer, block.at, place.type, place.count, 0, block.bytes);
+    }
+    hier_reads_end(call, &reads);
+    return reader.at_addresses;
+}
+
+/* All that comes from other nodes. Does somebody wait for this one to have read it? */
+static bool take(hier_call *call) {
+    const int nodes = call->comm->layout->nodes, node = call->comm->node;
+    const hier_blocks blocks = hier_is_root(call)
+                                   ? call->blocks
+                                   : hier_shown_blocks(intra_offer_of(&call->meeting, call->root_thread));
+    const share own = own_share(call, &blocks);
+    bool awaited = false;
+    for (int i = 1; i < nodes; i++)
+        awaited |= take_from(call, &blocks, own, (node + i) % nodes);
+    if (call->error && !hier_is_root(call))
+        hier_parcels_fail(call);
+    return awaited;
+}
+
+/* The root's, as all have read what they share in. */
+static void note_unread(hier_call *call) {
+    if (!call->error && hier_parcels_error(call))
+        call->error = core_error(hier_parcels_error(call),
+                                 "rank %d: weft_gatherv: the blocks of other processes cannot be read: %s",
+                                 call->comm->rank, weft_strerror(hier_parcels_error(call)));
+}
+
+static bool by_direct(hier_call *call) {
+    const bool root = hier_is_root(call), on_root_node = hier_on_root_node(call);
+    HIER_RESUME(call);
+    hier_direct_network(call, HIER_NEED_ALL, start_directly);
+    bundle_or_offer(call);
+    if (call->meeting.mine.bundled || !on_root_node) {
+        hier_read_nothing(call);
+    } else {
+        intra_post(&call->meeting, HIER_OFFERED);
+        HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_OFFERED));
+        put_at_root(call);
+        hier_drive_once(call, false);
+        HIER_AWAIT_END(call, hier_await_addresses(call));
+        if (call->error || take(call))
+            hier_have_read(call);
+        else
+            intra_post(&call->meeting, HIER_READY);
+    }
+    if (root || !(call->meeting.mine.bundled || on_root_node) || !hier_may_go(call))
+        HIER_AWAIT(call, hier_await_readers(call));
+    if (root) {
+        HIER_AWAIT(call, hier_await_all(call, HIER_READY));
+        receive_local(call, &call->blocks);
+        note_unread(call);
+    }
+    HIER_OVER;
+}
+
+bool hier_thread_gatherv(hier_call *call) {
+    if (!call->at)
+        hier_choose_without_counts(call);
+    return is_direct(call) ? by_direct(call) : by_flags(call);
 }

@@ -57,10 +57,8 @@ static bool by_inline(hier_call *call) {
         return true;
     }
     /* Who does not need the sum goes on, but somebody has to drive. */
-    if (root || call->comm->thread == 0 || stays(call))
+    if (root || stays(call) || !hier_may_go(call))
         HIER_AWAIT(call, hier_await_network(call));
-    else
-        hier_drive_and_go(call);
     if (root)
         memcpy(arguments->recv, call->meeting.release->payload.bytes, arguments->bytes);
     HIER_OVER;

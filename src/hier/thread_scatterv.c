@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * scatterv: nbFT/flags, the mirror of gatherv.
+ * scatterv: nbFT/flags, nbFT/direct, the mirror of gatherv.
  *
  *     root's node:   every thread copies its block straight out of the root's send buffer
  *     other nodes:   every thread shows how much it expects, one message brings all of it into the leader's memory, and every
@@ -10,13 +10,20 @@
  *
  * A message is sent straight from the root's send buffer when its blocks lie one behind the other there; else the root puts
  * it together (blocks.h).
+ *
+ * Directly it has the short blocks, and says where the others lie (parcels.h): every thread takes its own, and in the root's buffer too.
  */
 #include <core/error.h>
 #include <hier/bundle.h>
+#include <hier/parcels.h>
 #include <string.h>
 
 /* Of a block: from here on the memory of all slots, each of which is used in turn, would not stay in the cache. */
 #define LONG_BYTES ((size_t)8 << 10)
+
+static bool is_direct(const hier_call *call) {
+    return call->choice.thread == HIER_DIRECT;
+}
 
 static int no_memory(const hier_call *call) {
     return core_error(WEFT_ERR_NOMEM, "rank %d: weft_scatterv: no memory for the blocks of a node", call->comm->rank);
@@ -70,7 +77,7 @@ static void give(hier_call *call) {
     const bool several = !hier_single_node(call);
     if (!bundle(call, blocks))
         hier_bundle_nothing(call);
-    if (several)
+    if (several && !is_direct(call))
         hier_blocks_join(call, blocks, call->comm->node);
     if (several || !call->meeting.mine.bundled)
         hier_show_blocks(call, blocks);
@@ -80,6 +87,11 @@ static void give(hier_call *call) {
     if (blocks->apart && blocks->offsets)
         hier_blocks_pack(call, blocks, call->comm->node);
     intra_post(&call->meeting, HIER_READY);
+}
+
+/* Those of its node's threads: then it waits until they have been read. */
+static bool shows_blocks(const hier_call *call) {
+    return !intra_offer_of(&call->meeting, call->root_thread)->bundled;
 }
 
 /* Of the root's node. */
@@ -113,18 +125,17 @@ static void take_from_message(const hier_call *call) {
                   (intra_slice){0, bytes});
 }
 
-bool hier_thread_scatterv(hier_call *call) {
+static bool by_flags(hier_call *call) {
     const int thread = call->comm->thread;
     const bool host = thread == hier_host_thread(call);
     HIER_RESUME(call);
-    hier_choose_without_counts(call);
     if (hier_on_root_node(call)) {
         hier_network(call, call->root_thread, HIER_READY, start);
         if (host)
             give(call);
         HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_OFFERED));
         take_from_root(call);
-        if (!intra_offer_of(&call->meeting, call->root_thread)->bundled) {
+        if (shows_blocks(call)) {
             intra_post(&call->meeting, HIER_LEFT);
             if (host)
                 HIER_AWAIT(call, hier_await_all(call, HIER_LEFT));
@@ -150,4 +161,68 @@ bool hier_thread_scatterv(hier_call *call) {
         }
     }
     HIER_OVER;
+}
+
+static core_data given(const hier_call *call, int root, size_t rank) {
+    const hier_blocks blocks = hier_shown_blocks(intra_offer_of(&call->meeting, root));
+    return hier_block_of(&blocks, rank);
+}
+
+static int start_directly(hier_call *call) {
+    return hier_parcels_start(call, given, false);
+}
+
+/* Takes the own block out of the message from the root's node. Does somebody wait for this thread to have read it? */
+static bool take_from_parcel(hier_call *call) {
+    const size_t bytes = call->arguments->own_bytes;
+    const core_data place = hier_own_received(call, 0, bytes);
+    hier_parcel_reader reader = hier_parcel_open(call, call->root_node);
+    hier_parcel_block block;
+    hier_reads reads;
+    hier_reads_begin(call, &reads, call->root_node, 1);
+    while (hier_parcel_next(&reader, &block)) {
+        if (block.destination != (size_t)call->comm->rank ||
+            !hier_same_bytes(call, block.source, block.bytes, block.destination, bytes))
+            continue;
+        if (block.at_address)
+            hier_parcel_read(call, &reads, &block, place);
+        else
+            core_unpack(place.buffer, block.at, place.type, place.count, 0, bytes);
+    }
+    hier_reads_end(call, &reads);
+    return reader.at_addresses;
+}
+
+static bool by_direct(hier_call *call) {
+    const bool root = hier_is_root(call), host = call->comm->thread == hier_host_thread(call);
+    HIER_RESUME(call);
+    hier_direct_network(call, hier_host_thread(call), start_directly);
+    if (hier_on_root_node(call)) {
+        if (root) {
+            give(call);
+            hier_drive_once(call, false);
+        }
+        HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_OFFERED));
+        take_from_root(call);
+        if (shows_blocks(call)) {
+            intra_post(&call->meeting, HIER_LEFT);
+            if (root)
+                HIER_AWAIT(call, hier_await_all(call, HIER_LEFT));
+        }
+    } else {
+        intra_post(&call->meeting, HIER_OFFERED);
+        HIER_AWAIT_END(call, hier_await_addresses(call));
+        HIER_AWAIT_END(call, hier_await(call, hier_host_thread(call), HIER_OFFERED)); /* and it is in this call, too */
+        if (call->error || take_from_parcel(call))
+            hier_have_read(call);
+    }
+    if (host || call->comm->thread == 0)
+        HIER_AWAIT(call, hier_await_readers(call));
+    HIER_OVER;
+}
+
+bool hier_thread_scatterv(hier_call *call) {
+    if (!call->at)
+        hier_choose_without_counts(call);
+    return is_direct(call) ? by_direct(call) : by_flags(call);
 }

@@ -81,8 +81,8 @@ TEST_P(Counters, WhatCrossesIsWhatMust) {
     traffic::Nodes nodes{GetParam()};
     JobShape shape{GetParam()};
     // Those that move the least in all; the rules also take others, in which a process moves less.
-    shape.algorithm =
-        "reduce=MST,reduce_scatter=nbBKT,reduce_scatter_block=nbBKT,alltoallv=/flags,alltoallw=/flags,gather=/flags";
+    shape.algorithm = "reduce=MST,reduce_scatter=nbBKT,reduce_scatter_block=nbBKT,alltoallv=/flags,alltoallw=/flags,"
+                      "gather=/flags,gatherv=/flags,scatterv=/flags";
     const size_t times = std::size(traffic::forms), ranks = size_t(shape.ranks());
     for (inter_collective kind : traffic::kinds)
         for (size_t words : {size_t(8), size_t(2048)})
@@ -113,9 +113,11 @@ TEST_P(Counters, WhatIsReadIsCounted) {
     threads::Watchdog watchdog(280);
     traffic::Nodes nodes{GetParam()};
     JobShape shape{GetParam()};
-    shape.algorithm = "alltoall=/direct,alltoallv=/direct,alltoallw=/direct,gather=/direct,scatter=/direct";
+    shape.algorithm = "alltoall=/direct,alltoallv=/direct,alltoallw=/direct,gather=/direct,gatherv=/direct,"
+                      "scatter=/direct,scatterv=/direct";
     const size_t times = std::size(traffic::forms);
-    for (inter_collective kind : {INTER_ALLTOALL, INTER_ALLTOALLV, INTER_ALLTOALLW, INTER_GATHER, INTER_SCATTER})
+    for (inter_collective kind : {INTER_ALLTOALL, INTER_ALLTOALLV, INTER_ALLTOALLW, INTER_GATHER, INTER_GATHERV, INTER_SCATTER,
+                                   INTER_SCATTERV})
         for (size_t words : {size_t(8), size_t(2048)}) {
             weft_counters sum = count(
                 shape,
@@ -127,7 +129,7 @@ TEST_P(Counters, WhatIsReadIsCounted) {
             const weft_counter_row &row = sum.rows[kind];
             size_t between = traffic::bytes_between(nodes, kind, words, 0, chosen(shape, kind, words * 8));
             size_t processes = nodes.threads.size(),
-                   pairs = kind == INTER_SCATTER || kind == INTER_GATHER ? processes - 1 : processes * (processes - 1);
+                   pairs = inter_is(kind, INTER_GATHERS | INTER_SCATTERS) ? processes - 1 : processes * (processes - 1);
             EXPECT_EQ(row.on_host.bytes + row.between_hosts.bytes, times * between) << words << " words of " << kind;
             EXPECT_LE(row.on_host.messages + row.between_hosts.messages, times * pairs)
                 << words << " words of " << kind;

@@ -68,11 +68,13 @@ int gather(weft_comm *comm, int root) {
     return code;
 }
 
-// Around what goes along with the addresses, in words.
+// Around what goes by a cell, and what goes along with the addresses, in words.
 size_t length_of(int from, int to, int round) {
-    const size_t lengths[] = {0, 1, 255, 256, 257, count};
+    const size_t lengths[] = {0, 1, 96, 97, 255, 256, 257, 511, 512, 513, 1023, 1024, 1025, count};
     return lengths[(from * 7 + to * 3 + round) % int(std::size(lengths))];
 }
+
+constexpr size_t alltoallv_short = 256, gatherv_short = 512, scatterv_short = 1024; // words: hier/parcels.h
 
 // Rank `odd` expects `other` words from rank 1. What it does not get stays as it was.
 int alltoallv(weft_comm *comm, int round, int odd = -1, size_t other = 0) {
@@ -99,11 +101,57 @@ int alltoallv(weft_comm *comm, int round, int odd = -1, size_t other = 0) {
     return code;
 }
 
+// The root expects `other` words from rank 1, by default as many as that sends. What it does not get stays as it was.
+int gatherv(weft_comm *comm, int root, int round, const size_t *other = nullptr) {
+    const int self = weft_rank(comm), ranks = weft_size(comm);
+    const size_t sent = length_of(self, root, round);
+    std::vector<size_t> expected(size_t(ranks), 0);
+    std::vector<ptrdiff_t> displs(size_t(ranks), 0);
+    Words send(sent), recv(self == root ? count * size_t(ranks) : 0, ~uint64_t(0));
+    for (size_t i = 0; i < sent; i++)
+        send[i] = word(self, root, i);
+    for (int from = 0; from < ranks; from++) {
+        displs[size_t(from)] = (ranks - 1 - from) * ptrdiff_t(count);
+        expected[size_t(from)] = from == 1 && other ? *other : length_of(from, root, round);
+    }
+    int code = weft_gatherv(send.data(), sent, WEFT_UINT64_T, recv.data(), expected.data(), displs.data(),
+                            WEFT_UINT64_T, root, comm);
+    std::fill(send.begin(), send.end(), 0);
+    for (int from = 0; from < ranks && self == root && (!code || other); from++)
+        for (size_t i = 0; i < count; i++) {
+            bool got = i < length_of(from, root, round) && !(code && from == 1);
+            EXPECT_EQ(recv[size_t(displs[size_t(from)]) + i], got ? word(from, root, i) : ~uint64_t(0))
+                << "root " << root << " from " << from;
+        }
+    return code;
+}
+
+// Rank `odd` expects `other` words.
+int scatterv(weft_comm *comm, int root, int round, int odd = -1, size_t other = 0) {
+    const int self = weft_rank(comm), ranks = weft_size(comm);
+    const size_t own = length_of(root, self, round), expected = self == odd ? other : own;
+    std::vector<size_t> sent(size_t(ranks), 0);
+    std::vector<ptrdiff_t> displs(size_t(ranks), 0);
+    Words send(self == root ? count * size_t(ranks) : 0), recv(count, ~uint64_t(0));
+    for (int to = 0; to < ranks; to++) {
+        displs[size_t(to)] = (ranks - 1 - to) * ptrdiff_t(count);
+        sent[size_t(to)] = length_of(root, to, round);
+        for (size_t i = 0; i < sent[size_t(to)] && self == root; i++)
+            send[size_t(displs[size_t(to)]) + i] = word(root, to, i);
+    }
+    int code = weft_scatterv(send.data(), sent.data(), displs.data(), WEFT_UINT64_T, recv.data(), expected,
+                             WEFT_UINT64_T, root, comm);
+    std::fill(send.begin(), send.end(), 0);
+    for (size_t i = 0; i < count && (!code || self == odd); i++)
+        EXPECT_EQ(recv[i], i < own && !code ? word(root, self, i) : ~uint64_t(0)) << "rank " << self << " of " << root;
+    return code;
+}
+
 // Three processes of 2, 3 and 1 threads, whose reads go by `read`.
 void run(int (*read)(const inter_transport *, int, inter_run *, inter_run *, size_t), weft_thread_level level,
          const std::function<void(weft_comm *)> &body) {
     JobShape shape{{2, 3, 1}, level};
-    shape.algorithm = "alltoall=/direct,alltoallv=/direct,gather=/direct,scatter=/direct";
+    shape.algorithm = "alltoall=/direct,alltoallv=/direct,gather=/direct,gatherv=/direct,scatter=/direct,scatterv=/direct";
     SimWorlds worlds(shape);
     worlds.run_processes([&](int rank, hier_world *world) {
         static std::once_flag once;
@@ -124,7 +172,7 @@ TEST_P(Direct, WhoCannotReadSaysSo) {
     threads::Watchdog watchdog(280);
     run(read_but_one, GetParam(), [](weft_comm *comm) {
         bool hit = weft_node(comm) == 1;
-        for (int round = 0; round < 3; round++) {
+        for (int round = 0; round < 14; round++) {
             EXPECT_EQ(alltoall(comm), hit ? WEFT_ERR_TRANSPORT : WEFT_SUCCESS);
             std::string sentence = "rank " + std::to_string(weft_rank(comm)) +
                                    ": weft_alltoall: the data in the memory of process 0 cannot be read: " +
@@ -140,9 +188,24 @@ TEST_P(Direct, WhoCannotReadSaysSo) {
                     EXPECT_TRUE(!code || hit) << weft_last_error();
             }
             EXPECT_EQ(gather(comm, 5), WEFT_SUCCESS);
-            bool reads = false; // something long from process 0
+            const int self = weft_rank(comm);
+            for (int root : {2, 4}) {
+                bool unread = false; // something long from process 0
+                for (int from : {0, 1})
+                    unread |= length_of(from, root, round) > gatherv_short;
+                int code = gatherv(comm, root, round);
+                if (self == root)
+                    EXPECT_EQ(code, unread ? WEFT_ERR_TRANSPORT : WEFT_SUCCESS);
+                else
+                    EXPECT_TRUE(!code || (hit && unread)) << weft_last_error();
+            }
+            EXPECT_EQ(gatherv(comm, 5, round), WEFT_SUCCESS);
+            EXPECT_EQ(scatterv(comm, 1, round),
+                      hit && length_of(1, self, round) > scatterv_short ? WEFT_ERR_TRANSPORT : WEFT_SUCCESS);
+            EXPECT_EQ(scatterv(comm, 5, round), WEFT_SUCCESS);
+            bool reads = false;
             for (int from : {0, 1})
-                reads |= length_of(from, weft_rank(comm), round) > 256;
+                reads |= length_of(from, self, round) > alltoallv_short;
             EXPECT_EQ(alltoallv(comm, round), hit && reads ? WEFT_ERR_TRANSPORT : WEFT_SUCCESS);
         }
         EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS);
@@ -157,6 +220,10 @@ TEST_P(Direct, DataStayUntilAllHaveReadThem) {
             EXPECT_EQ(scatter(comm, round), WEFT_SUCCESS);
             EXPECT_EQ(gather(comm, round), WEFT_SUCCESS);
             EXPECT_EQ(alltoallv(comm, round), WEFT_SUCCESS);
+            for (int length = 0; length < 14; length++) {
+                EXPECT_EQ(gatherv(comm, round, length), WEFT_SUCCESS);
+                EXPECT_EQ(scatterv(comm, round, length), WEFT_SUCCESS);
+            }
         }
     });
 }
@@ -189,8 +256,8 @@ TEST_P(Direct, InPlaceEveryLength) {
 TEST_P(Direct, OtherLengthsThanExpected) {
     threads::Watchdog watchdog(280);
     run(read_late, GetParam(), [](weft_comm *comm) {
-        for (int round = 0; round < 6; round++)
-            for (size_t other : {size_t(2), size_t(300)}) {
+        for (int round = 0; round < 14; round++)
+            for (size_t other : {size_t(2), size_t(300), size_t(2000)}) {
                 bool odd = weft_rank(comm) == 3;
                 EXPECT_EQ(alltoallv(comm, round, 3, other), odd ? WEFT_ERR_MISMATCH : WEFT_SUCCESS);
                 if (odd)
@@ -199,6 +266,27 @@ TEST_P(Direct, OtherLengthsThanExpected) {
                                              " expects " + std::to_string(8 * other) + " from it"},
                                             "alltoallv");
                 EXPECT_EQ(alltoallv(comm, round), WEFT_SUCCESS);
+                for (int root : {0, 2, 4, 5}) {
+                    const int self = weft_rank(comm);
+                    int code = gatherv(comm, root, round, &other);
+                    if (self == 1 && root == 0) // who copies it there sees it, too
+                        EXPECT_TRUE(!code || code == WEFT_ERR_MISMATCH);
+                    else
+                        EXPECT_EQ(code, self == root ? WEFT_ERR_MISMATCH : WEFT_SUCCESS);
+                    if (self == root)
+                        misuse::expect_sentence({"weft_gatherv: rank 1 sends " +
+                                                     std::to_string(8 * length_of(1, root, round)) + " bytes",
+                                                 " expects " + std::to_string(8 * other) + " from it"},
+                                                "gatherv");
+                    EXPECT_EQ(gatherv(comm, root, round), WEFT_SUCCESS);
+                    EXPECT_EQ(scatterv(comm, root, round, 3, other), odd ? WEFT_ERR_MISMATCH : WEFT_SUCCESS);
+                    if (odd)
+                        misuse::expect_sentence({"rank 3: weft_scatterv: rank " + std::to_string(root) + " sends " +
+                                                     std::to_string(8 * length_of(root, 3, round)) + " bytes",
+                                                 " expects " + std::to_string(8 * other) + " from it"},
+                                                "scatterv");
+                    EXPECT_EQ(scatterv(comm, root, round), WEFT_SUCCESS);
+                }
             }
     });
 }

@@ -188,10 +188,16 @@ TEST(Traffic, WithCountsIsThatOfTheBlocks) {
             others_bytes += rank == 3 || rank == 4 ? 0 : bytes;
         }
     for (inter_collective kind : {INTER_GATHERV, INTER_SCATTERV}) {
+        shape.algorithm = std::string(inter_collective_name(kind)) + "=/flags";
         inter_sim_counts all = traffic_of(shape, kind, words, root, int(times));
         EXPECT_EQ(all.messages, times * (nodes - 1)) << inter_collective_name(kind);
         EXPECT_EQ(all.bytes, others_bytes) << inter_collective_name(kind);
+        shape.algorithm = std::string(inter_collective_name(kind)) + "=/direct"; // says how long each of seven is
+        all = traffic_of(shape, kind, words, root, int(times));
+        EXPECT_EQ(all.messages, times * (nodes - 1)) << inter_collective_name(kind);
+        EXPECT_EQ(all.bytes, others_bytes + times * 7 * sizeof(uint64_t)) << inter_collective_name(kind);
     }
+    shape.algorithm.clear();
     inter_sim_counts all = traffic_of(shape, INTER_ALLGATHERV, words, 0, int(times));
     EXPECT_EQ(all.messages, times * nodes * (nodes - 1)) << "allgatherv";
     EXPECT_EQ(all.bytes, (nodes - 1) * all_bytes) << "allgatherv";
