@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * alltoallv, alltoallw between processes of one host that may read each other's memory: nb1FT/direct, by parcels (parcels.h).
+ * alltoallv, alltoallw between processes of one host that may read each other's memory: nb1FT/direct, by manifests (manifest.h).
  *
  *     threads    show their blocks │                                        │ unpack, read │
  *     network                      │ strand 0: short blocks, and addresses  │              │ strand 1: all is read
@@ -8,32 +8,32 @@
  * Where no thread has shown an address, nor got one, nobody waits.
  */
 #include <hier/alltoallv.h>
-#include <hier/parcels.h>
+#include <hier/manifest.h>
 
 static int start(hier_call *call) {
     if (!hier_alltoallv_has_memory(call))
         return call->error;
-    return hier_parcels_start(call, hier_alltoallv_given, hier_any_offers(call));
+    return hier_manifests_start(call, hier_alltoallv_given, hier_any_offers(call));
 }
 
 /* A block for this thread. */
-static void take_block(hier_call *call, hier_reads *reads, const hier_parcel_block *block) {
+static void take_block(hier_call *call, hier_reads *reads, const hier_manifest_block *block) {
     if (!block->at_address) {
         hier_alltoallv_unpack(call, block->source, block->at, block->bytes);
         return;
     }
     core_data place = hier_alltoallv_place(call, block->source);
     if (hier_same_bytes(call, block->source, block->bytes, (size_t)call->comm->rank, core_data_bytes(place)))
-        hier_parcel_read(call, reads, block, place);
+        hier_manifest_read(call, reads, block, place);
 }
 
 /* Out of the message from a node. True: it tells addresses. */
 static bool take_from(hier_call *call, int node) {
-    hier_parcel_reader reader = hier_parcel_open(call, node);
-    hier_parcel_block block;
+    hier_manifest_reader reader = hier_manifest_open(call, node);
+    hier_manifest_block block;
     hier_reads reads;
     hier_reads_begin(call, &reads, node, reader.blocks / reader.getters);
-    while (hier_parcel_next(&reader, &block))
+    while (hier_manifest_next(&reader, &block))
         if (block.destination == (size_t)call->comm->rank && !call->error)
             take_block(call, &reads, &block);
     hier_reads_end(call, &reads);
@@ -52,7 +52,7 @@ static bool take(hier_call *call) {
 /* Does a long block for another node lie in several runs? */
 static bool lies_apart(const hier_call *call, const intra_offer *mine) {
     const size_t first = hier_first_rank(call), end = first + (size_t)hier_threads(call);
-    const size_t short_bytes = hier_parcel_short_bytes(call->arguments->collective);
+    const size_t short_bytes = hier_manifest_short_bytes(call->arguments->collective);
     for (size_t rank = 0; rank < (size_t)call->comm->size; rank++) {
         core_data block = hier_alltoallv_block(mine, rank);
         if ((rank < first || rank >= end) && !block.type->contiguous && core_data_bytes(block) > short_bytes)

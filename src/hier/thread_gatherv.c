@@ -11,12 +11,12 @@
  * Such a message goes straight to its place in the root's receive buffer when its blocks lie one behind the other there;
  * else the root takes it apart (blocks.h).
  *
- * Directly such a message has the short blocks, and says where the others lie (parcels.h); those of the root's node whose own blocks are
+ * Directly such a message has the short blocks, and says where the others lie (manifest.h); those of the root's node whose own blocks are
  * long read them, straight to their places, while who has a short one, there or elsewhere, waits for nothing.
  */
 #include <core/error.h>
 #include <hier/bundle.h>
-#include <hier/parcels.h>
+#include <hier/manifest.h>
 #include <string.h>
 
 static bool is_direct(const hier_call *call) {
@@ -173,7 +173,7 @@ static void bundle_or_offer(hier_call *call) {
     INTRA_SHOW(&call->meeting, send_size, bytes);
     INTRA_SHOW(&call->meeting, send, call->arguments->send);
     hier_show_layout(call);
-    if (is_direct(call) && !hier_on_root_node(call) && bytes > hier_parcel_short_bytes(INTER_GATHERV) && apart(call))
+    if (is_direct(call) && !hier_on_root_node(call) && bytes > hier_manifest_short_bytes(INTER_GATHERV) && apart(call))
         show_copy(call);
 }
 
@@ -220,7 +220,7 @@ static bool by_flags(hier_call *call) {
 }
 
 static int start_directly(hier_call *call) {
-    return hier_parcels_start(call, given, false);
+    return hier_manifests_start(call, given, false);
 }
 
 /*
@@ -251,17 +251,19 @@ static share own_share(const hier_call *call, const hier_blocks *blocks) {
 /* Out of the message from a node. The root takes the short blocks, and is who says that one is of another length than expected. */
 static bool take_from(hier_call *call, const hier_blocks *blocks, share own, int node) {
     const bool root = hier_is_root(call);
-    hier_parcel_reader reader = hier_parcel_open(call, node);
-    hier_parcel_block block;
+    hier_manifest_reader reader = hier_manifest_open(call, node);
+    hier_manifest_block block;
     hier_reads reads;
     hier_reads_begin(call, &reads, node, reader.blocks);
-    for (size_t index = 0; hier_parcel_next(&reader, &block); index++) {
+    for (size_t index = 0, next = own.index; hier_manifest_next(&reader, &block); index++) {
+        const bool mine = index == next;
+        next += mine ? own.of : 0;
         const core_data place = hier_block_of(blocks, block.source);
         const bool same =
             root ? hier_same_bytes(call, block.source, block.bytes, block.destination, core_data_bytes(place))
                  : block.bytes == core_data_bytes(place);
-        if (same && block.at_address && index % own.of == own.index)
-            hier_parcel_read(call, &reads, &block, place);
+        if (same && block.at_address && mine)
+            hier_manifest_read(call, &reads, &block, place);
         else if (same && !block.at_address && root)
             core_unpack(place.buffer, block.at, place.type, place.count, 0, block.bytes);
     }
@@ -272,24 +274,23 @@ static bool take_from(hier_call *call, const hier_blocks *blocks, share own, int
 /* All that comes from other nodes. Does somebody wait for this one to have read it? */
 static bool take(hier_call *call) {
     const int nodes = call->comm->layout->nodes, node = call->comm->node;
-    const hier_blocks blocks = hier_is_root(call)
-                                   ? call->blocks
-                                   : hier_shown_blocks(intra_offer_of(&call->meeting, call->root_thread));
+    const hier_blocks blocks =
+        hier_is_root(call) ? call->blocks : hier_shown_blocks(intra_offer_of(&call->meeting, call->root_thread));
     const share own = own_share(call, &blocks);
     bool awaited = false;
     for (int i = 1; i < nodes; i++)
         awaited |= take_from(call, &blocks, own, (node + i) % nodes);
     if (call->error && !hier_is_root(call))
-        hier_parcels_fail(call);
+        hier_manifests_fail(call);
     return awaited;
 }
 
 /* The root's, as all have read what they share in. */
 static void note_unread(hier_call *call) {
-    if (!call->error && hier_parcels_error(call))
-        call->error = core_error(hier_parcels_error(call),
+    if (!call->error && hier_manifests_error(call))
+        call->error = core_error(hier_manifests_error(call),
                                  "rank %d: weft_gatherv: the blocks of other processes cannot be read: %s",
-                                 call->comm->rank, weft_strerror(hier_parcels_error(call)));
+                                 call->comm->rank, weft_strerror(hier_manifests_error(call)));
 }
 
 static bool by_direct(hier_call *call) {

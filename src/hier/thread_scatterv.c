@@ -11,11 +11,11 @@
  * A message is sent straight from the root's send buffer when its blocks lie one behind the other there; else the root puts
  * it together (blocks.h).
  *
- * Directly it has the short blocks, and says where the others lie (parcels.h): every thread takes its own, and in the root's buffer too.
+ * Directly it has the short blocks, and says where the others lie (manifest.h): every thread takes its own, and in the root's buffer too.
  */
 #include <core/error.h>
 #include <hier/bundle.h>
-#include <hier/parcels.h>
+#include <hier/manifest.h>
 #include <string.h>
 
 /* Of a block: from here on the memory of all slots, each of which is used in turn, would not stay in the cache. */
@@ -169,23 +169,23 @@ static core_data given(const hier_call *call, int root, size_t rank) {
 }
 
 static int start_directly(hier_call *call) {
-    return hier_parcels_start(call, given, false);
+    return hier_manifests_start(call, given, false);
 }
 
 /* Takes the own block out of the message from the root's node. Does somebody wait for this thread to have read it? */
-static bool take_from_parcel(hier_call *call) {
+static bool take_from_manifest(hier_call *call) {
     const size_t bytes = call->arguments->own_bytes;
     const core_data place = hier_own_received(call, 0, bytes);
-    hier_parcel_reader reader = hier_parcel_open(call, call->root_node);
-    hier_parcel_block block;
+    hier_manifest_reader reader = hier_manifest_open(call, call->root_node);
+    hier_manifest_block block;
     hier_reads reads;
     hier_reads_begin(call, &reads, call->root_node, 1);
-    while (hier_parcel_next(&reader, &block)) {
+    while (hier_manifest_next(&reader, &block)) {
         if (block.destination != (size_t)call->comm->rank ||
             !hier_same_bytes(call, block.source, block.bytes, block.destination, bytes))
             continue;
         if (block.at_address)
-            hier_parcel_read(call, &reads, &block, place);
+            hier_manifest_read(call, &reads, &block, place);
         else
             core_unpack(place.buffer, block.at, place.type, place.count, 0, bytes);
     }
@@ -213,7 +213,7 @@ static bool by_direct(hier_call *call) {
         intra_post(&call->meeting, HIER_OFFERED);
         HIER_AWAIT_END(call, hier_await_addresses(call));
         HIER_AWAIT_END(call, hier_await(call, hier_host_thread(call), HIER_OFFERED)); /* and it is in this call, too */
-        if (call->error || take_from_parcel(call))
+        if (call->error || take_from_manifest(call))
             hier_have_read(call);
     }
     if (host || call->comm->thread == 0)

@@ -74,7 +74,7 @@ size_t length_of(int from, int to, int round) {
     return lengths[(from * 7 + to * 3 + round) % int(std::size(lengths))];
 }
 
-constexpr size_t alltoallv_short = 256, gatherv_short = 512, scatterv_short = 1024; // words: hier/parcels.h
+constexpr size_t alltoallv_short = 256, gatherv_short = 512, scatterv_short = 1024; // words: hier/manifest.h
 
 // Rank `odd` expects `other` words from rank 1. What it does not get stays as it was.
 int alltoallv(weft_comm *comm, int round, int odd = -1, size_t other = 0) {
@@ -151,7 +151,8 @@ int scatterv(weft_comm *comm, int root, int round, int odd = -1, size_t other = 
 void run(int (*read)(const inter_transport *, int, inter_run *, inter_run *, size_t), weft_thread_level level,
          const std::function<void(weft_comm *)> &body) {
     JobShape shape{{2, 3, 1}, level};
-    shape.algorithm = "alltoall=/direct,alltoallv=/direct,gather=/direct,gatherv=/direct,scatter=/direct,scatterv=/direct";
+    shape.algorithm =
+        "alltoall=/direct,alltoallv=/direct,gather=/direct,gatherv=/direct,scatter=/direct,scatterv=/direct";
     SimWorlds worlds(shape);
     worlds.run_processes([&](int rank, hier_world *world) {
         static std::once_flag once;
@@ -274,10 +275,10 @@ TEST_P(Direct, OtherLengthsThanExpected) {
                     else
                         EXPECT_EQ(code, self == root ? WEFT_ERR_MISMATCH : WEFT_SUCCESS);
                     if (self == root)
-                        misuse::expect_sentence({"weft_gatherv: rank 1 sends " +
-                                                     std::to_string(8 * length_of(1, root, round)) + " bytes",
-                                                 " expects " + std::to_string(8 * other) + " from it"},
-                                                "gatherv");
+                        misuse::expect_sentence(
+                            {"weft_gatherv: rank 1 sends " + std::to_string(8 * length_of(1, root, round)) + " bytes",
+                             " expects " + std::to_string(8 * other) + " from it"},
+                            "gatherv");
                     EXPECT_EQ(gatherv(comm, root, round), WEFT_SUCCESS);
                     EXPECT_EQ(scatterv(comm, root, round, 3, other), odd ? WEFT_ERR_MISMATCH : WEFT_SUCCESS);
                     if (odd)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * Parcels: direct (direct.h) for the collectives with counts, where only who gives a block and who gets it know how long it is, and may not
+ * Manifests: direct (direct.h) for the collectives with counts, where only who gives a block and who gets it know how long it is, and may not
  * agree. Whoever starts the network part puts one message together for each node that gets something, from cells and from where the
  * blocks lie:
  *
@@ -10,73 +10,73 @@
  * Nobody relies on what he expects: a message has room for as much as the other side may put into it, and who has got an address, and
  * no one else, answers when his threads have read what is there.
  */
-#ifndef HIER_PARCELS_H
-#define HIER_PARCELS_H
+#ifndef HIER_MANIFEST_H
+#define HIER_MANIFEST_H
 
 #include <hier/direct.h>
 #include <string.h>
 
 /**
- * Up to so many bytes it takes longer to read a block of another process, and to have its thread wait for that, than to copy it twice. Who
- * gives one in a gatherv waits for nothing else; and all that a scatterv gives is one thread's.
+ * Up to so many bytes a block is packed: to read it from another process, and to have its thread wait for that, takes longer than to copy it
+ * twice. Of an alltoallv one thread packs what all have for all, of a gatherv a block of each, and who scatters is alone anyway.
  */
-static inline size_t hier_parcel_short_bytes(enum inter_collective collective) {
+static inline size_t hier_manifest_short_bytes(enum inter_collective collective) {
     return hier_gathers(collective) ? 4096 : hier_scatters(collective) ? 8192 : 2048;
 }
 
 /** In front of a block's length: what stands for it is its address. */
-#define HIER_PARCEL_AT_ADDRESS ((uint64_t)1 << 63)
+#define HIER_MANIFEST_AT_ADDRESS ((uint64_t)1 << 63)
 
 /** In the slot's memory, which outlives the call of whoever starts. Behind it are the messages. */
-typedef struct hier_parcels {
+typedef struct hier_manifests {
     const hier_layout *layout;
     int node;
     int only_giver, only_getter; /* the root's node, where the root alone gives, or gets; else -1 */
     size_t short_bytes;          /* a block of up to so many is packed */
     bool shows;                  /* a thread of this node shows where its blocks lie to others of it */
     char *outgoing, *incoming;
-    _Atomic int error; /* what went wrong when one thread read for another: hier_parcels_fail() */
-} hier_parcels;
+    _Atomic int error; /* what went wrong when one thread read for another: hier_manifests_fail() */
+} hier_manifests;
 
 /** What a thread of this node gives a rank: it lies there, but for what is short, until all have read. */
-typedef core_data hier_parcel_given(const hier_call *call, int thread, size_t rank);
+typedef core_data hier_manifest_given(const hier_call *call, int thread, size_t rank);
 
 /**
  * For start functions: starts the two strands of hier_direct_network(). `shows`: threads of this node wait for each other to have read, too;
  * else, and when no message either way has an address, the network part ends without any hier_have_read().
  */
-int hier_parcels_start(hier_call *call, hier_parcel_given *given, bool shows);
+int hier_manifests_start(hier_call *call, hier_manifest_given *given, bool shows);
 
 /** A message, while it is taken apart. */
-typedef struct hier_parcel_reader {
+typedef struct hier_manifest_reader {
     size_t blocks, getters, first_giver, first_getter, short_bytes, next;
     const char *entry, *at;
     bool at_addresses; /* some of the blocks so far */
-} hier_parcel_reader;
+} hier_manifest_reader;
 
-typedef struct hier_parcel_block {
+typedef struct hier_manifest_block {
     size_t source, destination; /* ranks */
     size_t bytes;
     bool at_address;
     const char *at; /* packed; or what says where */
-} hier_parcel_block;
+} hier_manifest_block;
 
 /** When the addresses are here (hier_await_addresses): what came from another node. */
-hier_parcel_reader hier_parcel_open(const hier_call *call, int node);
+hier_manifest_reader hier_manifest_open(const hier_call *call, int node);
 
 /** The next block; false: there are no more. The message is not trusted to add up: then blocks are of other lengths than is expected. */
-static inline bool hier_parcel_next(hier_parcel_reader *reader, hier_parcel_block *block) {
+static inline bool hier_manifest_next(hier_manifest_reader *reader, hier_manifest_block *block) {
     if (reader->next == reader->blocks)
         return false;
     uint64_t length;
     memcpy(&length, reader->entry, sizeof(length));
-    if (length > reader->short_bytes && !(length & HIER_PARCEL_AT_ADDRESS))
+    if (length > reader->short_bytes && !(length & HIER_MANIFEST_AT_ADDRESS))
         length = reader->short_bytes;
-    *block = (hier_parcel_block){.source = reader->first_giver + reader->next / reader->getters,
-                               .destination = reader->first_getter + reader->next % reader->getters,
-                               .bytes = length & ~HIER_PARCEL_AT_ADDRESS,
-                               .at_address = length & HIER_PARCEL_AT_ADDRESS,
-                               .at = reader->at};
+    *block = (hier_manifest_block){.source = reader->first_giver + reader->next / reader->getters,
+                                   .destination = reader->first_getter + reader->next % reader->getters,
+                                   .bytes = length & ~HIER_MANIFEST_AT_ADDRESS,
+                                   .at_address = length & HIER_MANIFEST_AT_ADDRESS,
+                                   .at = reader->at};
     reader->next++;
     reader->entry += sizeof(length);
     reader->at += block->at_address ? sizeof(uint64_t) : block->bytes;
@@ -85,16 +85,17 @@ static inline bool hier_parcel_next(hier_parcel_reader *reader, hier_parcel_bloc
 }
 
 /** Reads a block that is at its address, between hier_reads_begin() and _end() of that node. `to` is as long. */
-static inline void hier_parcel_read(hier_call *call, hier_reads *reads, const hier_parcel_block *block, core_data to) {
+static inline void hier_manifest_read(hier_call *call, hier_reads *reads, const hier_manifest_block *block,
+                                      core_data to) {
     uint64_t address;
     memcpy(&address, block->at, sizeof(address));
     hier_reads_add(call, reads, address, 0, to);
 }
 
 /** This thread could not read what it should have for another, as the call's error says. Before it posts HIER_READY. */
-void hier_parcels_fail(const hier_call *call);
+void hier_manifests_fail(const hier_call *call);
 
 /** When all of the node have posted that: the error that one of them had, or WEFT_SUCCESS. */
-int hier_parcels_error(const hier_call *call);
+int hier_manifests_error(const hier_call *call);
 
 #endif

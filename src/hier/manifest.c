@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
-#include <hier/parcels.h>
+#include <hier/manifest.h>
 
-static hier_parcels *parcels_of(const hier_slot *slot) {
+static hier_manifests *manifests_of(const hier_slot *slot) {
     return slot->scratch.memory;
 }
 
@@ -16,34 +16,36 @@ static size_t ranks_before(const hier_layout *layout, int node, int only) {
 }
 
 /* A message from one node to another: how many blocks it is about, how many bytes it has at most, and where it lies behind others. */
-static size_t blocks_between(const hier_parcels *of, int giver, int getter) {
+static size_t blocks_between(const hier_manifests *of, int giver, int getter) {
     return ranks_on(of->layout, giver, of->only_giver) * ranks_on(of->layout, getter, of->only_getter);
 }
 
-static size_t room_for(const hier_parcels *of, size_t blocks) {
+static size_t room_for(const hier_manifests *of, size_t blocks) {
     return blocks * (sizeof(uint64_t) + of->short_bytes);
 }
 
-static size_t place_for(const hier_parcels *of, int node) {
-    return room_for(of, ranks_on(of->layout, of->node, of->only_giver) * ranks_before(of->layout, node, of->only_getter));
+static size_t place_for(const hier_manifests *of, int node) {
+    return room_for(of,
+                    ranks_on(of->layout, of->node, of->only_giver) * ranks_before(of->layout, node, of->only_getter));
 }
 
-static size_t place_from(const hier_parcels *of, int node) {
-    return room_for(of, ranks_on(of->layout, of->node, of->only_getter) * ranks_before(of->layout, node, of->only_giver));
+static size_t place_from(const hier_manifests *of, int node) {
+    return room_for(of,
+                    ranks_on(of->layout, of->node, of->only_getter) * ranks_before(of->layout, node, of->only_giver));
 }
 
 /* NULL without memory. Behind the messages that go out is a byte to answer with, behind those that come in room for an answer of each node. */
-static hier_parcels *prepare(hier_call *call, bool shows) {
+static hier_manifests *prepare(hier_call *call, bool shows) {
     const enum inter_collective collective = call->arguments->collective;
     const int nodes = call->comm->layout->nodes;
-    const hier_parcels of = {.layout = call->comm->layout,
-                          .node = call->comm->node,
-                          .only_giver = hier_scatters(collective) ? call->root_node : -1,
-                          .only_getter = hier_gathers(collective) ? call->root_node : -1,
-                          .short_bytes = hier_parcel_short_bytes(collective),
-                          .shows = shows};
+    const hier_manifests of = {.layout = call->comm->layout,
+                               .node = call->comm->node,
+                               .only_giver = hier_scatters(collective) ? call->root_node : -1,
+                               .only_getter = hier_gathers(collective) ? call->root_node : -1,
+                               .short_bytes = hier_manifest_short_bytes(collective),
+                               .shows = shows};
     const size_t out = place_for(&of, nodes), in = place_from(&of, nodes);
-    hier_parcels *made = intra_scratch_take(&call->slot->scratch, sizeof(*made) + out + 1 + in + (size_t)nodes);
+    hier_manifests *made = intra_scratch_take(&call->slot->scratch, sizeof(*made) + out + 1 + in + (size_t)nodes);
     if (!made)
         return NULL;
     *made = of;
@@ -61,10 +63,10 @@ typedef struct content {
 } content;
 
 /* Puts a block into a message. */
-static void write_block(const hier_parcels *of, content *made, core_data block, char *message, size_t entry) {
+static void write_block(const hier_manifests *of, content *made, core_data block, char *message, size_t entry) {
     const size_t bytes = core_data_bytes(block);
     const bool at_address = bytes > of->short_bytes;
-    const uint64_t length = bytes | (at_address ? HIER_PARCEL_AT_ADDRESS : 0), address = (uintptr_t)block.buffer;
+    const uint64_t length = bytes | (at_address ? HIER_MANIFEST_AT_ADDRESS : 0), address = (uintptr_t)block.buffer;
     memcpy(message + entry * sizeof(length), &length, sizeof(length));
     if (at_address)
         memcpy(message + made->bytes, &address, sizeof(address));
@@ -75,15 +77,15 @@ static void write_block(const hier_parcels *of, content *made, core_data block, 
     made->at_address |= at_address;
 }
 
-static content write_message(const hier_call *call, const hier_parcels *of, int node, hier_parcel_given *given) {
+static content write_message(const hier_call *call, const hier_manifests *of, int node, hier_manifest_given *given) {
     const hier_layout *layout = of->layout;
     const size_t first = of->only_getter < 0 ? layout->offsets[node] : (size_t)call->arguments->root;
     const size_t getters = ranks_on(layout, node, of->only_getter), blocks = blocks_between(of, of->node, node);
     const size_t first_thread = of->only_giver < 0 ? 0 : (size_t)call->root_thread;
     content made = {.bytes = blocks * sizeof(uint64_t)};
-    for (size_t i = 0; i < blocks; i++)
-        write_block(of, &made, given(call, (int)(first_thread + i / getters), first + i % getters),
-                    of->outgoing + place_for(of, node), i);
+    for (size_t entry = 0, thread = first_thread; entry < blocks; thread++)
+        for (size_t i = 0; i < getters; i++, entry++)
+            write_block(of, &made, given(call, (int)thread, first + i), of->outgoing + place_for(of, node), entry);
     return made;
 }
 
@@ -92,12 +94,12 @@ static bool tells_addresses(const char *message, size_t blocks) {
     uint64_t any = 0, length;
     for (size_t i = 0; i < blocks; i++, any |= length)
         memcpy(&length, message + i * sizeof(length), sizeof(length));
-    return any & HIER_PARCEL_AT_ADDRESS;
+    return any & HIER_MANIFEST_AT_ADDRESS;
 }
 
 /* When all messages are here: those who have told no address get no answer. True: no thread of this node is awaited. */
 static bool sift(hier_slot *slot) {
-    const hier_parcels *of = parcels_of(slot);
+    const hier_manifests *of = manifests_of(slot);
     bool any = of->shows;
     for (int node = 0; node < of->layout->nodes; node++) {
         if (node == of->node)
@@ -110,9 +112,9 @@ static bool sift(hier_slot *slot) {
     return !any;
 }
 
-int hier_parcels_start(hier_call *call, hier_parcel_given *given, bool shows) {
+int hier_manifests_start(hier_call *call, hier_manifest_given *given, bool shows) {
     const int nodes = call->comm->layout->nodes;
-    const hier_parcels *of = prepare(call, shows);
+    const hier_manifests *of = prepare(call, shows);
     hier_telling telling;
     if (!of || !hier_telling_take(call, &telling, place_for(of, nodes), place_from(of, nodes)))
         return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for the messages of a node", call->comm->rank,
@@ -134,23 +136,23 @@ int hier_parcels_start(hier_call *call, hier_parcel_given *given, bool shows) {
                               &(inter_binding){.send = of->outgoing, .recv = of->incoming, .at_most = true});
 }
 
-hier_parcel_reader hier_parcel_open(const hier_call *call, int node) {
-    const hier_parcels *of = parcels_of(call->slot);
+hier_manifest_reader hier_manifest_open(const hier_call *call, int node) {
+    const hier_manifests *of = manifests_of(call->slot);
     const size_t blocks = blocks_between(of, node, of->node), root = (size_t)call->arguments->root;
     const char *message = of->incoming + place_from(of, node);
-    return (hier_parcel_reader){.blocks = blocks,
-                              .getters = ranks_on(of->layout, of->node, of->only_getter),
-                              .first_giver = of->only_giver < 0 ? of->layout->offsets[node] : root,
-                              .first_getter = of->only_getter < 0 ? of->layout->offsets[of->node] : root,
-                              .short_bytes = of->short_bytes,
-                              .entry = message,
-                              .at = message + blocks * sizeof(uint64_t)};
+    return (hier_manifest_reader){.blocks = blocks,
+                                  .getters = ranks_on(of->layout, of->node, of->only_getter),
+                                  .first_giver = of->only_giver < 0 ? of->layout->offsets[node] : root,
+                                  .first_getter = of->only_getter < 0 ? of->layout->offsets[of->node] : root,
+                                  .short_bytes = of->short_bytes,
+                                  .entry = message,
+                                  .at = message + blocks * sizeof(uint64_t)};
 }
 
-void hier_parcels_fail(const hier_call *call) {
-    atomic_store_explicit(&parcels_of(call->slot)->error, call->error, memory_order_relaxed);
+void hier_manifests_fail(const hier_call *call) {
+    atomic_store_explicit(&manifests_of(call->slot)->error, call->error, memory_order_relaxed);
 }
 
-int hier_parcels_error(const hier_call *call) {
-    return atomic_load_explicit(&parcels_of(call->slot)->error, memory_order_relaxed);
+int hier_manifests_error(const hier_call *call) {
+    return atomic_load_explicit(&manifests_of(call->slot)->error, memory_order_relaxed);
 }
