@@ -53,10 +53,44 @@ static bool read_cores(core_topology *topology, pid_t process) {
     return false;
 }
 
+/* One line of what the kernel says of a cache; false: nothing. */
+static bool read_of_cache(int cpu, int index, const char *what, char *line, int bytes) {
+    char path[96];
+    snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cache/index%d/%s", cpu, index, what);
+    FILE *file = fopen(path, "re");
+    bool read = file && fgets(line, bytes, file);
+    if (file)
+        fclose(file);
+    return read;
+}
+
+static int count_of_list(const char *list) {
+    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+    int count = set && !hwloc_bitmap_list_sscanf(set, list) ? hwloc_bitmap_weight(set) : 0;
+    hwloc_bitmap_free(set);
+    return count;
+}
+
+/* From the kernel: hwloc would discover all of the machine for that, and the C library does not know what a virtual machine has. */
+static void read_cache(core_topology *topology) {
+    char size[32], list[4096];
+    const int cpu = sched_getcpu();
+    for (int index = 3; index > 1 && !topology->cache_bytes; index--) {
+        if (!read_of_cache(cpu, index, "size", size, sizeof(size)) ||
+            !read_of_cache(cpu, index, "shared_cpu_list", list, sizeof(list)))
+            continue;
+        char *unit;
+        unsigned long number = strtoul(size, &unit, 10);
+        topology->cache_bytes = (size_t)number << (*unit == 'K' ? 10 : *unit == 'M' ? 20 : 0);
+        topology->cache_cores = count_of_list(list);
+    }
+}
+
 void core_topology_read(core_topology *topology) {
     *topology = (core_topology){.allowed_hash = 0xcbf29ce484222325u};
     if (!read_cores(topology, owner_of_cores()))
         read_cores(topology, 0);
+    read_cache(topology);
     if (topology->allowed_cores < 1)
         topology->allowed_cores = 1;
     long online = sysconf(_SC_NPROCESSORS_ONLN);

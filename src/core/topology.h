@@ -5,6 +5,7 @@
 #ifndef CORE_TOPOLOGY_H
 #define CORE_TOPOLOGY_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -12,6 +13,8 @@ typedef struct core_topology {
     int host_cores;        /* processing units of the host that are online */
     int allowed_cores;     /* processing units in this process's cpuset, at least 1 */
     uint64_t allowed_hash; /* equal for processes with the same cpuset */
+    size_t cache_bytes;    /* of the last cache of the core that the caller runs on; 0: unknown */
+    int cache_cores;       /* processing units that share it */
 } core_topology;
 
 /** Looks at the cpuset of the calling thread (its parent process's when OpenMP binds threads) and at the host. Cheap: no full hwloc discovery. Never fails: 1 core if unknown. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* weft_init, weft_finalize: the one world of the library. */
 #include <core/error.h>
+#include <core/stream.h>
 #include <core/topology.h>
 #include <hier/arguments.h>
 #include <hier/buffered.h>
@@ -41,6 +42,7 @@ static int open_world(const core_config *config, const weft_options *options, hi
     inter_bootstrap *bootstrap = NULL;
     inter_transport *transport = NULL;
     core_topology_read(&topology);
+    core_stream_resolve(&topology);
     hier_card card = {
         .cores = topology.allowed_cores, .host_cores = topology.host_cores, .cores_hash = topology.allowed_hash};
     int code = inter_bootstrap_open(config, options ? options->bootstrap : NULL, &bootstrap);

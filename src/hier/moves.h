@@ -3,6 +3,7 @@
 #ifndef HIER_MOVES_H
 #define HIER_MOVES_H
 
+#include <core/stream.h>
 #include <hier/sides.h>
 #include <hier/thread.h>
 
@@ -65,9 +66,13 @@ static inline core_data hier_received_by(const hier_call *call, int thread, size
 
 /** Moves a part of a block, in packed bytes, to where the same block is received; nothing where it lies in place. */
 static inline void hier_move(core_data to, core_data from, intra_slice part) {
-    bool in_place =
-        to.buffer == from.buffer && (to.type == from.type || (to.type->contiguous && from.type->contiguous));
-    if (!in_place)
+    const bool runs = to.type->contiguous && from.type->contiguous;
+    if (to.buffer == from.buffer && (to.type == from.type || runs))
+        return;
+    if (runs && core_data_bytes(to) >= CORE_STREAM_LEAST)
+        core_stream((char *)to.buffer + part.begin, (const char *)from.buffer + part.begin, part.count,
+                    core_data_bytes(to));
+    else
         core_copy(to.buffer, to.type, to.count, from.buffer, from.type, from.count, part.begin,
                   part.begin + part.count);
 }

@@ -223,3 +223,11 @@ TEST(Settle, LeavesAloneWhoIsBoundOrHasACore) {
     core_settle({7, 8}, 0); // the last share
     EXPECT_EQ(allowed_cpus(), cpus);
 }
+
+// What the kernel says of it, or nothing.
+TEST(Topology, TheLastCacheHasCores) {
+    core_topology topology;
+    core_topology_read(&topology);
+    EXPECT_EQ(topology.cache_bytes > 0, topology.cache_cores > 0);
+    EXPECT_TRUE(!topology.cache_bytes || topology.cache_bytes >= 64 * 1024) << topology.cache_bytes;
+}
