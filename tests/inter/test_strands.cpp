@@ -3,6 +3,7 @@
 // run again and again, many at once, and the end of all when one part fails.
 #include "sim/job.h"
 #include <cstring>
+#include <deque>
 #include <numeric>
 #include <vector>
 
@@ -207,6 +208,145 @@ TEST(Gates, HoldNobodyWhoseCallIsBroken) {
     EXPECT_EQ(job.executions(0)[0].error, WEFT_ERR_MISMATCH);
     EXPECT_EQ(job.counts().messages, 0u);
     EXPECT_EQ(gate.told, 0u);
+}
+
+namespace {
+
+constexpr size_t room = 5; // elements, for a message that may be shorter
+
+// How many elements rank `from` has for `to`; what they are.
+size_t elements(int from, int to) {
+    return size_t(from + 2 * to) % room;
+}
+int element(int from, int to, size_t index) {
+    return from * 100 + to * 10 + int(index);
+}
+
+// A rank's messages of one to four elements, each into room for `room`, and a strand of answers behind them, of one element each; those
+// that `forgoes` says are not sent, and not expected.
+struct Answering {
+    int rank, size;
+    bool (*forgoes)(int from, int to);
+    inter_execution *execution = nullptr;
+    size_t here = 0;
+    std::vector<size_t> sent, received, answers, answered, places, answer_from, answer_to;
+    std::vector<int> outgoing, incoming;
+    inter_view answer{}, view{};
+
+    Answering(int self, int ranks, bool (*not_sent)(int, int)) : rank(self), size(ranks), forgoes(not_sent) {
+        const size_t all = size_t(size) * room;
+        outgoing.assign(all + 1, 1000 + rank);
+        incoming.assign(all + size_t(size), -1);
+        for (int peer = 0; peer < size; peer++) {
+            const bool other = peer != rank;
+            sent.push_back(other ? elements(rank, peer) : 0);
+            received.push_back(other && elements(peer, rank) ? room : 0);
+            answers.push_back(other);
+            answered.push_back(other && !forgoes(peer, rank));
+            places.push_back(size_t(peer) * room);
+            answer_from.push_back(all);
+            answer_to.push_back(all + size_t(peer));
+            for (size_t i = 0; i < sent.back(); i++)
+                outgoing[places.back() + i] = element(rank, peer, i);
+        }
+        answer.collective = view.collective = INTER_ALLTOALLV;
+        answer.rank = view.rank = rank;
+        answer.size = view.size = size;
+        answer.element_bytes = view.element_bytes = sizeof(int);
+        answer.sparse = view.sparse = true;
+        answer.send_counts = answers.data();
+        answer.recv_counts = answered.data();
+        answer.send_offsets = answer_from.data();
+        answer.recv_offsets = answer_to.data();
+        view.send_counts = sent.data();
+        view.recv_counts = received.data();
+        view.send_offsets = view.recv_offsets = places.data();
+        view.next = &answer;
+    }
+
+    static size_t admit(void *argument) {
+        auto *self = static_cast<Answering *>(argument);
+        if (!self->here) // after an error it is never told
+            return self->execution->error ? SIZE_MAX : 1;
+        for (int peer = 0; peer < self->size; peer++)
+            if (peer != self->rank && self->forgoes(self->rank, peer))
+                inter_execution_forgo(self->execution, peer);
+        return SIZE_MAX;
+    }
+    static void arrived(void *argument, size_t strands) {
+        static_cast<Answering *>(argument)->here = strands;
+    }
+
+    void start(Job &job, bool at_most) {
+        inter_algorithm algorithm;
+        ASSERT_TRUE(inter_algorithm_find(INTER_ALLTOALLV, "nb1FT", &algorithm));
+        job.executions(rank).emplace_back();
+        execution = &job.executions(rank).back();
+        *execution = inter_execution{};
+        execution->gate = admit;
+        execution->arrived = arrived;
+        execution->argument = this;
+        inter_binding binding = between(outgoing.data(), incoming.data());
+        binding.at_most = at_most;
+        ASSERT_EQ(inter_execution_start(execution, &job.engine(rank), {0, 0, false, 0}, &algorithm, &view, &binding),
+                  WEFT_SUCCESS);
+    }
+
+    void check(uint64_t seed) const {
+        for (int peer = 0; peer < size; peer++) {
+            if (peer == rank)
+                continue;
+            for (size_t i = 0; i < room; i++)
+                EXPECT_EQ(incoming[places[size_t(peer)] + i], i < elements(peer, rank) ? element(peer, rank, i) : -1)
+                    << peer << " to " << rank << ", seed " << seed;
+            EXPECT_EQ(incoming[answer_to[size_t(peer)]], forgoes(peer, rank) ? -1 : 1000 + peer)
+                << peer << " to " << rank << ", seed " << seed;
+        }
+    }
+};
+
+} // namespace
+
+// A view that follows another: its messages go when the others have come, but for those that are forgone then; what is empty is no message.
+TEST(Following, IsSentButForWhatIsForgone) {
+    bool (*const patterns[])(int, int) = {[](int, int) { return false; }, [](int from, int to) { return from < to; },
+                                          [](int, int) { return true; }};
+    for (auto *forgoes : patterns)
+        for (uint64_t seed = 0; seed < 50; seed++) {
+            const int size = 4;
+            Job job(size, seed);
+            std::deque<Answering> ranks;
+            size_t messages = 0;
+            for (int rank = 0; rank < size; rank++) {
+                ranks.emplace_back(rank, size, forgoes);
+                ranks.back().start(job, true);
+                for (int peer = 0; peer < size; peer++)
+                    messages += peer == rank ? 0 : (elements(rank, peer) > 0) + !forgoes(rank, peer);
+            }
+            ASSERT_TRUE(job.finish()) << seed;
+            for (const Answering &rank : ranks) {
+                EXPECT_EQ(rank.execution->error, WEFT_SUCCESS);
+                rank.check(seed);
+            }
+            EXPECT_EQ(job.counts().messages, messages) << seed;
+        }
+}
+
+// Without at_most a shorter message than there is room for is an error of its receiver, who takes the others all the same.
+TEST(Following, LengthsAreComparedElsewhere) {
+    Job job(4, 0);
+    std::deque<Answering> ranks;
+    for (int rank = 0; rank < 4; rank++) {
+        ranks.emplace_back(rank, 4, [](int, int) { return false; });
+        ranks.back().start(job, false);
+    }
+    EXPECT_TRUE(job.finish());
+    for (const Answering &rank : ranks) {
+        EXPECT_EQ(rank.execution->error, WEFT_ERR_MISMATCH);
+        for (int peer = 0; peer < 4; peer++)
+            for (size_t i = 0; peer != rank.rank && i < elements(peer, rank.rank); i++)
+                EXPECT_EQ(rank.incoming[rank.places[size_t(peer)] + i], element(peer, rank.rank, i));
+    }
 }
 
 // Prepared once, run many times with other buffers: memory is taken once, also with random delays.
