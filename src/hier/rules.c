@@ -106,7 +106,7 @@ const hier_rule hier_rules[] = {
     {INTER_GATHERV,               16,  32, ALL,      "nb1FT",                  0,        HIER_DIRECT, HIER_READS},
     {INTER_GATHERV,              ANY, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
 
-    {INTER_ALLGATHER,              1,   2, 256,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_ALLGATHER,              1,   2, 128,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_ALLGATHER,              1,   2, KIB(128), "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_ALLGATHER,              1,   2, MIB(1),   "nbFT",                   0,        HIER_SLICES, HIER_STRUCTURE},
     {INTER_ALLGATHER,              1,   2, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
@@ -175,7 +175,7 @@ const hier_rule hier_rules[] = {
     {INTER_ALLTOALLW,             16,  32, ALL,      "nb1FT",                  0,        HIER_DIRECT, HIER_READS},
     {INTER_ALLTOALLW,            ANY, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
 
-    {INTER_REDUCE,                 1,   2, 512,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_REDUCE,                 1,   2, 32,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_REDUCE,                 1,   2, KIB(8),   "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_REDUCE,                24, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_REDUCE,               ANY, ANY, INLINE,   "MST",                    0,        HIER_INLINE, HIER_MODEL},
@@ -202,6 +202,8 @@ const hier_rule hier_rules[] = {
     {INTER_REDUCE,               ANY, ANY, KIB(8),   "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
     {INTER_REDUCE,               ANY, ANY, ALL,      "SFOLD",                  0,        HIER_SLICES, HIER_STRUCTURE},
 
+    {INTER_ALLREDUCE,              1,   2, 128,      "nbBDE",                  0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_ALLREDUCE,              1,   2, KIB(8),   "nbBDE",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_ALLREDUCE,              1, ANY, 256,      "nbBDE",                  0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_ALLREDUCE,              1, ANY, ALL,      "nbBDE",                  0,        HIER_SLICES, HIER_STRUCTURE},
     {INTER_ALLREDUCE,              2, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_MODEL},
