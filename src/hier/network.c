@@ -183,11 +183,9 @@ void hier_drive_once(hier_call *call, bool leaves) {
     hier_funnel_leave(world);
 }
 
-bool hier_may_go(hier_call *call) {
+bool hier_may_leave_network(hier_call *call) {
     const hier_world *world = call->comm->world;
     const bool leader = call->comm->thread == 0;
-    if (!call->start)
-        return true;
     if (call->meeting.team->waiting.hot || (leader && (hier_is_funneled(world) || !call->meeting.waits)))
         return !leader;
     /* Of two that have posted, one at least sees the other's: pairs with itself. */

@@ -182,12 +182,17 @@ bool hier_await_piece(hier_call *call, size_t index);
  */
 void hier_drive_once(hier_call *call, bool leaves);
 
+/** The slow part of hier_may_go(): there is a network part. */
+bool hier_may_leave_network(hier_call *call);
+
 /**
  * Of a thread that needs nothing of the network part, which needs something of all: may it go on before that is over? Where it has to see
  * it to its end it waits. On the root's node the root does that; elsewhere the leader, or, where cores are short, lest all wait until the
  * leader has one, who comes last. That one starts it, too, on any node.
  */
-bool hier_may_go(hier_call *call);
+static inline bool hier_may_go(hier_call *call) {
+    return !call->start || hier_may_leave_network(call);
+}
 
 static inline bool hier_single_node(const hier_call *call) {
     return call->comm->layout->nodes == 1;
