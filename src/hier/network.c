@@ -192,7 +192,7 @@ bool hier_may_leave_network(hier_call *call) {
     atomic_thread_fence(memory_order_seq_cst);
     if (hier_missing_thread(call) >= 0)
         return true;
-    const bool stays = !hier_on_root_node(call) && !hier_is_funneled(world) && call->meeting.waits;
+    const bool stays = !hier_on_root_node(call) && !hier_is_funneled(world);
     hier_drive_once(call, !stays);
     return !stays;
 }

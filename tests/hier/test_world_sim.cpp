@@ -205,6 +205,60 @@ TEST(Traffic, WithCountsIsThatOfTheBlocks) {
     EXPECT_EQ(all.messages, times * nodes * (nodes - 1)) << "alltoallw";
 }
 
+// Who has given its share may leave weft before the root has got it, and somebody sees to that it does: all others are gone for good then,
+// as far as the root can tell.
+TEST(Leaving, SharesComeWithoutThoseWhoGaveThem) {
+    threads::Watchdog watchdog(280);
+    for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED, WEFT_THREAD_MULTIPLE})
+        for (weft_wait_policy policy : {WEFT_WAIT_YIELD, WEFT_WAIT_BLOCK, WEFT_WAIT_AUTO})
+            for (const char *algorithm : {"", "gather=/inline,gatherv=/flags", "gather=/direct,gatherv=/direct"}) {
+                JobShape shape{{2, 3, 1}, level, policy};
+                shape.algorithm = algorithm;
+                shape.seed = uint64_t(policy);
+                const size_t most = 6000;
+                std::atomic<int> got{0};
+                SimWorlds worlds(shape);
+                worlds.run([&](weft_comm *comm) {
+                    const int self = weft_rank(comm), ranks = weft_size(comm);
+                    threads::Random random(uint64_t(self) + shape.seed);
+                    std::vector<uint64_t> all(most * size_t(ranks)), own(most, uint64_t(self) + 1);
+                    int calls = 0;
+                    auto leave = [&](int root, bool right) {
+                        calls++;
+                        EXPECT_TRUE(right) << weft_last_error();
+                        if (self == root)
+                            got.store(calls, std::memory_order_release);
+                        while (got.load(std::memory_order_acquire) < calls)
+                            std::this_thread::yield();
+                    };
+                    for (int round = 0; round < effort::rounds(6); round++)
+                        for (size_t words : {size_t(1), size_t(50), size_t(200), most}) {
+                            const int root = (round + int(words)) % ranks;
+                            std::vector<size_t> counts(size_t(ranks), words);
+                            std::vector<ptrdiff_t> displs;
+                            for (int rank = 0; rank < ranks; rank++)
+                                displs.push_back(rank * ptrdiff_t(words));
+                            auto is_right = [&](int code) {
+                                for (size_t i = 0; self == root && i < words * size_t(ranks); i++)
+                                    code |= all[i] != i / words + 1;
+                                std::fill(all.begin(), all.end(), 0);
+                                return code == WEFT_SUCCESS;
+                            };
+                            random.dawdle();
+                            leave(root, is_right(weft_gather(own.data(), words, WEFT_UINT64_T, all.data(), words,
+                                                             WEFT_UINT64_T, root, comm)));
+                            random.dawdle();
+                            leave(root,
+                                  is_right(weft_gatherv(own.data(), words, WEFT_UINT64_T, all.data(), counts.data(),
+                                                        displs.data(), WEFT_UINT64_T, root, comm)));
+                            random.dawdle();
+                            int code = weft_reduce(own.data(), all.data(), words, WEFT_UINT64_T, WEFT_SUM, root, comm);
+                            leave(root, !code && (self != root || all[words - 1] == uint64_t(ranks * (ranks + 1) / 2)));
+                        }
+                });
+            }
+}
+
 // Threads come and go between collectives, with other numbers each time; the team goes on where it was.
 TEST(Teams, ThreadsMayLeaveAndComeBack) {
     threads::Watchdog watchdog(280);
