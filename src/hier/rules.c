@@ -204,6 +204,7 @@ const hier_rule hier_rules[] = {
 
     {INTER_ALLREDUCE,              1,   2, 128,      "nbBDE",                  0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_ALLREDUCE,              1,   2, KIB(8),   "nbBDE",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
+    {INTER_ALLREDUCE,              1,   4, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_ALLREDUCE,              1, ANY, 256,      "nbBDE",                  0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_ALLREDUCE,              1, ANY, ALL,      "nbBDE",                  0,        HIER_SLICES, HIER_STRUCTURE},
     {INTER_ALLREDUCE,              2, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_MODEL},
@@ -234,6 +235,9 @@ const hier_rule hier_rules[] = {
     {INTER_ALLREDUCE,            ANY, ANY, MIB(1),   "RAB",                    KIB(256), HIER_SLICES, HIER_MODEL},
     {INTER_ALLREDUCE,             96, ANY, ALL,      "BKT",                    MIB(1),   HIER_SLICES, HIER_MODEL},
     {INTER_ALLREDUCE,            ANY, ANY, ALL,      "RAB",                    KIB(256), HIER_SLICES, HIER_MODEL},
+    {INTER_ALLREDUCE,              1,   2, 128,      "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_ALLREDUCE,              1,   2, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
+    {INTER_ALLREDUCE,              1,   4, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_ALLREDUCE,              1, ANY, 256,      "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_ALLREDUCE,              1, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
     {INTER_ALLREDUCE,            ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
