@@ -42,6 +42,18 @@ static size_t bytes_read(const hier_call *call, int node) {
     return readable(call).count * each * call->arguments->bytes;
 }
 
+void *hier_packed(const hier_call *call, core_data block) {
+    const size_t bytes = core_data_bytes(block);
+    char *copy = hier_more_scratch(call, HIER_COPIES, bytes);
+    if (copy)
+        core_pack(copy, block.buffer, block.type, block.count, 0, bytes);
+    return copy;
+}
+
+const void *hier_direct_run(const hier_call *call, core_data block) {
+    return block.type->contiguous ? block.buffer : hier_packed(call, block);
+}
+
 bool hier_telling_take(hier_call *call, hier_telling *telling, size_t from, size_t to) {
     const size_t nodes = (size_t)call->comm->layout->nodes;
     size_t *arrays = hier_more_scratch(call, HIER_ARRAYS, 8 * nodes * sizeof(*arrays));
@@ -199,4 +211,16 @@ void hier_reads_end(hier_call *call, const hier_reads *reads) {
     int code = transport->read(transport, reads->process, reads->from, reads->to, reads->count);
     if (code)
         fail(call, code, reads->process);
+}
+
+void hier_tell_unread(const hier_call *call) {
+    if (call->error && !hier_is_root(call))
+        atomic_store_explicit(&call->slot->unread, call->error, memory_order_relaxed);
+}
+
+void hier_note_unread(hier_call *call) {
+    const int code = atomic_load_explicit(&call->slot->unread, memory_order_relaxed);
+    if (code && !call->error)
+        call->error = core_error(code, "rank %d: %s: the blocks of other processes cannot be read: %s",
+                                 call->comm->rank, call->arguments->call, weft_strerror(code));
 }

@@ -25,6 +25,12 @@
  */
 void hier_direct_offer(hier_call *call, const void *send);
 
+/** A copy of it in one run, which the call owns; NULL without memory. */
+void *hier_packed(const hier_call *call, core_data block);
+
+/** Where others read a block: as it lies, or in a copy of it, should it lie in several runs. NULL as hier_packed(). */
+const void *hier_direct_run(const hier_call *call, core_data block);
+
 /** What the nodes tell each other, by node, in elements: what is sent and received, and who answers whom when that is read. */
 typedef struct hier_telling {
     size_t *sent, *received, *send_offsets, *recv_offsets;
@@ -70,6 +76,12 @@ static inline void hier_have_read(hier_call *call) {
     hier_piece_ready(call, 1);
     intra_post(&call->meeting, HIER_READY);
 }
+
+/** Before that, in a gather: tells the root what kept this thread from reading its share, if anything did. */
+void hier_tell_unread(const hier_call *call);
+
+/** The root's, when all of its node have posted HIER_READY: what kept others from it is the call's error. */
+void hier_note_unread(hier_call *call);
 
 /** Instead: this thread reads nothing, and has shown what others need of it. */
 static inline void hier_read_nothing(hier_call *call) {

@@ -148,11 +148,3 @@ hier_manifest_reader hier_manifest_open(const hier_call *call, int node) {
                                   .entry = message,
                                   .at = message + blocks * sizeof(uint64_t)};
 }
-
-void hier_manifests_fail(const hier_call *call) {
-    atomic_store_explicit(&manifests_of(call->slot)->error, call->error, memory_order_relaxed);
-}
-
-int hier_manifests_error(const hier_call *call) {
-    return atomic_load_explicit(&manifests_of(call->slot)->error, memory_order_relaxed);
-}

@@ -35,7 +35,6 @@ typedef struct hier_manifests {
     size_t short_bytes;          /* a block of up to so many is packed */
     bool shows;                  /* a thread of this node shows where its blocks lie to others of it */
     char *outgoing, *incoming;
-    _Atomic int error; /* what went wrong when one thread read for another: hier_manifests_fail() */
 } hier_manifests;
 
 /** What a thread of this node gives a rank: it lies there, but for what is short, until all have read. */
@@ -91,11 +90,5 @@ static inline void hier_manifest_read(hier_call *call, hier_reads *reads, const 
     memcpy(&address, block->at, sizeof(address));
     hier_reads_add(call, reads, address, 0, to);
 }
-
-/** This thread could not read what it should have for another, as the call's error says. Before it posts HIER_READY. */
-void hier_manifests_fail(const hier_call *call);
-
-/** When all of the node have posted that: the error that one of them had, or WEFT_SUCCESS. */
-int hier_manifests_error(const hier_call *call);
 
 #endif

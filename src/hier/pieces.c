@@ -120,6 +120,7 @@ void hier_pieces_begin(const hier_call *call) {
     slot->in_turn = pieces->in_turn;
     slot->sift = NULL;
     slot->told = 0;
+    atomic_store_explicit(&slot->unread, WEFT_SUCCESS, memory_order_relaxed);
     slot->arrived = intra_counter(&call->meeting, HIER_COUNTER_READY);
     slot->base = intra_count(&call->meeting, 0);
     slot->cells = call->meeting.cells;

@@ -81,6 +81,11 @@ static inline bool hier_by_slices(const hier_call *call) {
     return call->choice.thread == HIER_SLICES;
 }
 
+/** Straight from other processes' buffers: direct.h. */
+static inline bool hier_is_direct(const hier_call *call) {
+    return call->choice.thread == HIER_DIRECT;
+}
+
 /** The threads whose blocks this one copies: its own, or by slices those of all, and then its slice of what there is. */
 static inline int hier_first_served(const hier_call *call) {
     return hier_by_slices(call) ? 0 : call->comm->thread;

@@ -181,13 +181,10 @@ static void unpack_piece(const hier_call *call, size_t index) {
 /* A copy of what this thread sends, in one run. Without memory for that nobody gets anything. */
 static const void *packed(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
-    size_t ranks = (size_t)call->comm->size, all = arguments->bytes * ranks;
-    char *copies = hier_more_scratch(call, HIER_COPIES, all);
     core_data own =
         arguments->in_place ? hier_own_received(call, 0, arguments->bytes) : hier_own_sent(call, 0, arguments->bytes);
-    if (copies)
-        core_pack(copies, own.buffer, own.type, own.count * ranks, 0, all);
-    return copies;
+    own.count *= (size_t)call->comm->size;
+    return hier_packed(call, own);
 }
 
 /* What the others read from; in place, from a copy. */

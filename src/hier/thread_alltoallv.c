@@ -415,5 +415,5 @@ static bool between_nodes(hier_call *call) {
 bool hier_thread_alltoallv(hier_call *call) {
     if (hier_single_node(call))
         return on_one_node(call);
-    return call->choice.thread == HIER_DIRECT ? hier_alltoallv_directly(call) : between_nodes(call);
+    return hier_is_direct(call) ? hier_alltoallv_directly(call) : between_nodes(call);
 }

@@ -112,17 +112,6 @@ static bool by_flags(hier_call *call) {
     HIER_OVER;
 }
 
-/* What those of the root's node read: one run. Without memory for that they are told so. */
-static const void *shown_directly(hier_call *call) {
-    const hier_arguments *arguments = call->arguments;
-    if (!arguments->laid_out || arguments->send_type->contiguous)
-        return arguments->send;
-    char *copy = hier_more_scratch(call, HIER_COPIES, arguments->bytes);
-    if (copy)
-        core_pack(copy, arguments->send, arguments->send_type, arguments->send_count, 0, arguments->bytes);
-    return copy;
-}
-
 /* For the root: this thread's share of the blocks of another node. */
 static void read_share(hier_call *call, int node) {
     const hier_layout *layout = call->comm->layout;
@@ -139,22 +128,13 @@ static void read_share(hier_call *call, int node) {
     hier_reads_end(call, &reads);
 }
 
-/* The root's: what the others could not read for it. */
-static void note_unread(hier_call *call) {
-    for (int thread = 0; thread < hier_threads(call) && !call->error; thread++)
-        call->error = (int)intra_offer_of(&call->meeting, thread)->send_size;
-    if (call->error)
-        core_error(call->error, "rank %d: weft_gather: the blocks of other processes cannot be read: %s",
-                   call->comm->rank, weft_strerror(call->error));
-}
-
 static bool by_direct(hier_call *call) {
     const bool root = hier_is_root(call), root_node = hier_on_root_node(call);
     const weft_comm *comm = call->comm;
     HIER_RESUME(call);
     INTRA_SHOW(&call->meeting, recv, call->arguments->recv);
     hier_show_layout(call);
-    hier_direct_offer(call, root_node ? NULL : shown_directly(call));
+    hier_direct_offer(call, root_node ? NULL : hier_direct_run(call, hier_own_sent(call, 0, call->arguments->bytes)));
     if (root_node) {
         HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_OFFERED));
         hier_drive_once(call, false);
@@ -162,14 +142,14 @@ static bool by_direct(hier_call *call) {
         HIER_AWAIT_END(call, hier_await_addresses(call));
         for (int i = 1; i < comm->layout->nodes && !call->error; i++)
             read_share(call, (comm->node + i) % comm->layout->nodes);
-        INTRA_SHOW(&call->meeting, send_size, (size_t)call->error);
+        hier_tell_unread(call);
     }
     hier_have_read(call);
     if (root || !root_node || comm->thread == 0)
         HIER_AWAIT(call, hier_await_readers(call));
     if (root) {
         HIER_AWAIT(call, hier_await_all(call, HIER_READY)); /* as they have, or this one would not have been told */
-        note_unread(call);
+        hier_note_unread(call);
     }
     HIER_OVER;
 }

@@ -19,10 +19,6 @@
 #include <hier/manifest.h>
 #include <string.h>
 
-static bool is_direct(const hier_call *call) {
-    return call->choice.thread == HIER_DIRECT;
-}
-
 static int no_memory(const hier_call *call) {
     return core_error(WEFT_ERR_NOMEM, "rank %d: weft_gatherv: no memory for the blocks of a node", call->comm->rank);
 }
@@ -91,7 +87,7 @@ static void put_at_root(hier_call *call) {
 static void offer_blocks(hier_call *call) {
     hier_blocks *blocks = &call->blocks;
     *blocks = hier_received_blocks(call->arguments);
-    if (!hier_single_node(call) && !is_direct(call))
+    if (!hier_single_node(call) && !hier_is_direct(call))
         hier_blocks_join(call, blocks, call->comm->node);
     hier_show_blocks(call, blocks);
     intra_post(&call->meeting, HIER_OFFERED);
@@ -144,21 +140,6 @@ static void receive(hier_call *call, const hier_blocks *blocks) {
     receive_local(call, blocks);
 }
 
-/* Does the own block lie in several runs? */
-static bool apart(const hier_call *call) {
-    return call->arguments->laid_out && !call->arguments->send_type->contiguous;
-}
-
-/* What is read from another node is one run. Without memory for that its thread is told so. */
-static void show_copy(hier_call *call) {
-    const hier_arguments *own = call->arguments;
-    char *copy = hier_more_scratch(call, HIER_COPIES, own->own_bytes);
-    if (copy)
-        core_pack(copy, own->send, own->send_type, own->send_count, 0, own->own_bytes);
-    INTRA_SHOW(&call->meeting, send, copy);
-    INTRA_SHOW(&call->meeting, laid_out, NULL);
-}
-
 /* The root's block does not go by its cell: there it shows what the others need to know. */
 static void bundle_or_offer(hier_call *call) {
     const size_t bytes = call->arguments->own_bytes;
@@ -173,8 +154,10 @@ static void bundle_or_offer(hier_call *call) {
     INTRA_SHOW(&call->meeting, send_size, bytes);
     INTRA_SHOW(&call->meeting, send, call->arguments->send);
     hier_show_layout(call);
-    if (is_direct(call) && !hier_on_root_node(call) && bytes > hier_manifest_short_bytes(INTER_GATHERV) && apart(call))
-        show_copy(call);
+    if (hier_is_direct(call) && !hier_on_root_node(call) && bytes > hier_manifest_short_bytes(INTER_GATHERV)) {
+        INTRA_SHOW(&call->meeting, send, hier_direct_run(call, hier_own_sent(call, 0, bytes)));
+        INTRA_SHOW(&call->meeting, laid_out, NULL);
+    }
 }
 
 /* Of the root, and of a leader whose memory the node's blocks are in. */
@@ -280,17 +263,8 @@ static bool take(hier_call *call) {
     bool awaited = false;
     for (int i = 1; i < nodes; i++)
         awaited |= take_from(call, &blocks, own, (node + i) % nodes);
-    if (call->error && !hier_is_root(call))
-        hier_manifests_fail(call);
+    hier_tell_unread(call);
     return awaited;
-}
-
-/* The root's, as all have read what they share in. */
-static void note_unread(hier_call *call) {
-    if (!call->error && hier_manifests_error(call))
-        call->error = core_error(hier_manifests_error(call),
-                                 "rank %d: weft_gatherv: the blocks of other processes cannot be read: %s",
-                                 call->comm->rank, weft_strerror(hier_manifests_error(call)));
 }
 
 static bool by_direct(hier_call *call) {
@@ -316,7 +290,7 @@ static bool by_direct(hier_call *call) {
     if (root) {
         HIER_AWAIT(call, hier_await_all(call, HIER_READY));
         receive_local(call, &call->blocks);
-        note_unread(call);
+        hier_note_unread(call);
     }
     HIER_OVER;
 }
@@ -324,5 +298,5 @@ static bool by_direct(hier_call *call) {
 bool hier_thread_gatherv(hier_call *call) {
     if (!call->at)
         hier_choose_without_counts(call);
-    return is_direct(call) ? by_direct(call) : by_flags(call);
+    return hier_is_direct(call) ? by_direct(call) : by_flags(call);
 }

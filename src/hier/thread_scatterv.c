@@ -21,10 +21,6 @@
 /* Of a block: from here on the memory of all slots, each of which is used in turn, would not stay in the cache. */
 #define LONG_BYTES ((size_t)8 << 10)
 
-static bool is_direct(const hier_call *call) {
-    return call->choice.thread == HIER_DIRECT;
-}
-
 static int no_memory(const hier_call *call) {
     return core_error(WEFT_ERR_NOMEM, "rank %d: weft_scatterv: no memory for the blocks of a node", call->comm->rank);
 }
@@ -77,7 +73,7 @@ static void give(hier_call *call) {
     const bool several = !hier_single_node(call);
     if (!bundle(call, blocks))
         hier_bundle_nothing(call);
-    if (several && !is_direct(call))
+    if (several && !hier_is_direct(call))
         hier_blocks_join(call, blocks, call->comm->node);
     if (several || !call->meeting.mine.bundled)
         hier_show_blocks(call, blocks);
@@ -87,11 +83,6 @@ static void give(hier_call *call) {
     if (blocks->apart && blocks->offsets)
         hier_blocks_pack(call, blocks, call->comm->node);
     intra_post(&call->meeting, HIER_READY);
-}
-
-/* Those of its node's threads: then it waits until they have been read. */
-static bool shows_blocks(const hier_call *call) {
-    return !intra_offer_of(&call->meeting, call->root_thread)->bundled;
 }
 
 /* Of the root's node. */
@@ -125,44 +116,6 @@ static void take_from_message(const hier_call *call) {
                   (intra_slice){0, bytes});
 }
 
-static bool by_flags(hier_call *call) {
-    const int thread = call->comm->thread;
-    const bool host = thread == hier_host_thread(call);
-    HIER_RESUME(call);
-    if (hier_on_root_node(call)) {
-        hier_network(call, call->root_thread, HIER_READY, start);
-        if (host)
-            give(call);
-        HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_OFFERED));
-        take_from_root(call);
-        if (shows_blocks(call)) {
-            intra_post(&call->meeting, HIER_LEFT);
-            if (host)
-                HIER_AWAIT(call, hier_await_all(call, HIER_LEFT));
-        }
-        if (host || thread == 0)
-            HIER_AWAIT(call, hier_await_network(call));
-    } else {
-        hier_network(call, HIER_NEED_ALL, HIER_READY, start);
-        hier_bundle_nothing(call);
-        INTRA_SHOW(&call->meeting, send_size, call->arguments->own_bytes);
-        INTRA_SHOW(&call->meeting, recv, hier_threads(call) == 1 ? call->arguments->recv : NULL);
-        if (host && is_long(call)) {
-            HIER_AWAIT(call, hier_await_all(call, HIER_READY));
-            INTRA_SHOW(&call->meeting, recv, hier_scratch(call, hier_bytes_before(call, hier_threads(call))));
-        }
-        intra_post(&call->meeting, HIER_READY);
-        HIER_AWAIT(call, hier_await_network(call));
-        take_from_message(call);
-        if (intra_offer_of(&call->meeting, 0)->recv) {
-            intra_post(&call->meeting, HIER_LEFT);
-            if (host)
-                HIER_AWAIT(call, hier_await_all(call, HIER_LEFT));
-        }
-    }
-    HIER_OVER;
-}
-
 static core_data given(const hier_call *call, int root, size_t rank) {
     const hier_blocks blocks = hier_shown_blocks(intra_offer_of(&call->meeting, root));
     return hier_block_of(&blocks, rank);
@@ -170,6 +123,52 @@ static core_data given(const hier_call *call, int root, size_t rank) {
 
 static int start_directly(hier_call *call) {
     return hier_manifests_start(call, given, false);
+}
+
+static bool on_root_node(hier_call *call) {
+    const bool root = hier_is_root(call);
+    HIER_RESUME(call);
+    if (hier_is_direct(call))
+        hier_direct_network(call, call->root_thread, start_directly);
+    else
+        hier_network(call, call->root_thread, HIER_READY, start);
+    if (root) {
+        give(call);
+        if (hier_is_direct(call))
+            hier_drive_once(call, false);
+    }
+    HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_OFFERED));
+    take_from_root(call);
+    if (!intra_offer_of(&call->meeting, call->root_thread)->bundled) {
+        intra_post(&call->meeting, HIER_LEFT);
+        if (root)
+            HIER_AWAIT(call, hier_await_all(call, HIER_LEFT));
+    }
+    if (root || call->comm->thread == 0)
+        HIER_AWAIT(call, hier_await_network(call));
+    HIER_OVER;
+}
+
+static bool by_flags(hier_call *call) {
+    const bool host = call->comm->thread == 0;
+    HIER_RESUME(call);
+    hier_network(call, HIER_NEED_ALL, HIER_READY, start);
+    hier_bundle_nothing(call);
+    INTRA_SHOW(&call->meeting, send_size, call->arguments->own_bytes);
+    INTRA_SHOW(&call->meeting, recv, hier_threads(call) == 1 ? call->arguments->recv : NULL);
+    if (host && is_long(call)) {
+        HIER_AWAIT(call, hier_await_all(call, HIER_READY));
+        INTRA_SHOW(&call->meeting, recv, hier_scratch(call, hier_bytes_before(call, hier_threads(call))));
+    }
+    intra_post(&call->meeting, HIER_READY);
+    HIER_AWAIT(call, hier_await_network(call));
+    take_from_message(call);
+    if (intra_offer_of(&call->meeting, 0)->recv) {
+        intra_post(&call->meeting, HIER_LEFT);
+        if (host)
+            HIER_AWAIT(call, hier_await_all(call, HIER_LEFT));
+    }
+    HIER_OVER;
 }
 
 /* Takes the own block out of the message from the root's node. Does somebody wait for this thread to have read it? */
@@ -194,29 +193,14 @@ static bool take_from_manifest(hier_call *call) {
 }
 
 static bool by_direct(hier_call *call) {
-    const bool root = hier_is_root(call), host = call->comm->thread == hier_host_thread(call);
     HIER_RESUME(call);
-    hier_direct_network(call, hier_host_thread(call), start_directly);
-    if (hier_on_root_node(call)) {
-        if (root) {
-            give(call);
-            hier_drive_once(call, false);
-        }
-        HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_OFFERED));
-        take_from_root(call);
-        if (shows_blocks(call)) {
-            intra_post(&call->meeting, HIER_LEFT);
-            if (root)
-                HIER_AWAIT(call, hier_await_all(call, HIER_LEFT));
-        }
-    } else {
-        intra_post(&call->meeting, HIER_OFFERED);
-        HIER_AWAIT_END(call, hier_await_addresses(call));
-        HIER_AWAIT_END(call, hier_await(call, hier_host_thread(call), HIER_OFFERED)); /* and it is in this call, too */
-        if (call->error || take_from_manifest(call))
-            hier_have_read(call);
-    }
-    if (host || call->comm->thread == 0)
+    hier_direct_network(call, 0, start_directly);
+    intra_post(&call->meeting, HIER_OFFERED);
+    HIER_AWAIT_END(call, hier_await_addresses(call));
+    HIER_AWAIT_END(call, hier_await(call, 0, HIER_OFFERED)); /* and it is in this call, too */
+    if (call->error || take_from_manifest(call))
+        hier_have_read(call);
+    if (call->comm->thread == 0)
         HIER_AWAIT(call, hier_await_readers(call));
     HIER_OVER;
 }
@@ -224,5 +208,7 @@ static bool by_direct(hier_call *call) {
 bool hier_thread_scatterv(hier_call *call) {
     if (!call->at)
         hier_choose_without_counts(call);
-    return is_direct(call) ? by_direct(call) : by_flags(call);
+    if (hier_on_root_node(call))
+        return on_root_node(call);
+    return hier_is_direct(call) ? by_direct(call) : by_flags(call);
 }
