@@ -81,7 +81,7 @@ static inline bool hier_bundle_put(hier_bundle *bundle, size_t index, core_data 
     if (bytes > bundle->most - begin || bundle->blocks > HIER_BUNDLE_BLOCKS)
         return false;
     if (bytes && block.type->contiguous)
-        hier_copy_short(hier_bundle_data(bundle) + begin, block.buffer, bytes);
+        core_copy_short(hier_bundle_data(bundle) + begin, block.buffer, bytes);
     else
         core_pack(hier_bundle_data(bundle) + begin, block.buffer, block.type, block.count, 0, bytes);
     bundle->ends[index] = (uint16_t)(begin + bytes);
@@ -133,7 +133,7 @@ static inline void hier_bundle_take_from(hier_call *call, const hier_bundle *bun
     if (!hier_same_bytes(call, source, bytes, (size_t)call->comm->rank, core_data_bytes(to)))
         return;
     if (bytes && to.type->contiguous)
-        hier_copy_short(to.buffer, hier_bundle_at(bundle, index), bytes);
+        core_copy_short(to.buffer, hier_bundle_at(bundle, index), bytes);
     else
         core_unpack(to.buffer, hier_bundle_at(bundle, index), to.type, to.count, 0, bytes);
 }

@@ -14,11 +14,11 @@
 #ifndef HIER_NETWORK_H
 #define HIER_NETWORK_H
 
+#include <core/short.h>
 #include <hier/blocks.h>
 #include <hier/ledger.h>
 #include <hier/observe.h>
 #include <stdlib.h>
-#include <string.h>
 
 /** Phases: 1 to 5 come before the network part's end, the last when all is done. */
 enum { HIER_OFFERED = 1, HIER_PLANNED = 2, HIER_READY = 3, HIER_RELEASED = 6, HIER_LEFT = 7 };
@@ -139,17 +139,9 @@ void hier_await_slot(hier_call *call);
 /** Declares the network part; nothing on a single node. Every thread of the process declares the same. */
 void hier_network(hier_call *call, int need_thread, unsigned need_phase, hier_start_function *start);
 
-/** Copies what is mostly one number. */
-static inline void hier_copy_short(void *to, const void *from, size_t bytes) {
-    if (bytes == sizeof(uint64_t))
-        memcpy(to, from, sizeof(uint64_t));
-    else
-        memcpy(to, from, bytes);
-}
-
 /** Puts this thread's operand into its cell; when all have, whoever drives has the network part started by `start`. */
 static inline void hier_offer_inline(hier_call *call, hier_start_function *start) {
-    hier_copy_short(call->meeting.own->payload.bytes, call->arguments->send, call->arguments->bytes);
+    core_copy_short(call->meeting.own->payload.bytes, call->arguments->send, call->arguments->bytes);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start);
     intra_post(&call->meeting, HIER_READY);
 }

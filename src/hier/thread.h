@@ -74,7 +74,7 @@ static inline void hier_take_cells(const hier_call *call, char *to, int except) 
     size_t bytes = call->arguments->bytes;
     for (int thread = 0; thread < hier_threads(call); thread++)
         if (thread != except)
-            hier_copy_short(hier_at(to, (size_t)thread, bytes), call->meeting.cells[thread].payload.bytes, bytes);
+            core_copy_short(hier_at(to, (size_t)thread, bytes), call->meeting.cells[thread].payload.bytes, bytes);
 }
 
 static inline bool hier_by_slices(const hier_call *call) {

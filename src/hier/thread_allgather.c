@@ -38,7 +38,7 @@ static void take_own(const hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     char *place = hier_at(arguments->recv, (size_t)call->comm->thread, arguments->bytes);
     if (arguments->send != place)
-        hier_copy_short(place, arguments->send, arguments->bytes);
+        core_copy_short(place, arguments->send, arguments->bytes);
 }
 
 static bool by_inline(hier_call *call) {

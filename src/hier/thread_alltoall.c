@@ -97,7 +97,7 @@ static void take_cells(const hier_call *call) {
         if (rank == self)
             sends = arguments->send;
         if (rank != self || !arguments->in_place)
-            hier_copy_short(hier_at(arguments->recv, rank, bytes), hier_at(sends, self, bytes), bytes);
+            core_copy_short(hier_at(arguments->recv, rank, bytes), hier_at(sends, self, bytes), bytes);
     }
 }
 

@@ -67,7 +67,7 @@ static void put_block(hier_call *call) {
 static void put_own(const hier_arguments *arguments, size_t rank) {
     char *place = hier_at(arguments->recv, rank, arguments->bytes);
     if (place != arguments->send)
-        hier_copy_short(place, arguments->send, arguments->bytes);
+        core_copy_short(place, arguments->send, arguments->bytes);
 }
 
 static bool by_inline(hier_call *call) {

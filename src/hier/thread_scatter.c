@@ -49,7 +49,7 @@ static void give_blocks(hier_call *call) {
     INTRA_SHOW(&call->meeting, send, arguments->send);
     memcpy(blocks_of_node(call), blocks, arguments->bytes * (size_t)hier_threads(call));
     if (own != arguments->recv)
-        hier_copy_short(arguments->recv, own, arguments->bytes);
+        core_copy_short(arguments->recv, own, arguments->bytes);
 }
 
 static bool by_inline(hier_call *call) {
@@ -67,7 +67,7 @@ static bool by_inline(hier_call *call) {
     if (!root_node || root || call->comm->thread == 0)
         HIER_AWAIT(call, hier_await_network(call));
     if (!root)
-        hier_copy_short(arguments->recv, hier_at(blocks_of_node(call), (size_t)call->comm->thread, arguments->bytes),
+        core_copy_short(arguments->recv, hier_at(blocks_of_node(call), (size_t)call->comm->thread, arguments->bytes),
                         arguments->bytes);
     HIER_OVER;
 }

@@ -13,19 +13,19 @@
 #ifndef INTRA_LANE_H
 #define INTRA_LANE_H
 
+#include <core/short.h>
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #define INTRA_LANE_BYTES   ((size_t)32 << 10)
 #define INTRA_LANE_STEP    16
-/** The sender fetches lines for writing, so many bytes ahead: else each store waits until the line of the one before has come. */
-#define INTRA_LANE_AHEAD   384
-/** So much behind a message must be free: the next word, and what is fetched, since what has not been read is the receiver's. */
-#define INTRA_LANE_MARGIN  (INTRA_LANE_AHEAD + 64)
+/** The sender takes the lines of the ring back so many bytes together: see intra_lane_send. */
+#define INTRA_LANE_STRETCH 512
+/** So much behind a message must be free: the next word, and what is taken back, since what has not been read is the receiver's. */
+#define INTRA_LANE_MARGIN  (2 * INTRA_LANE_STRETCH + 64)
 /** The longest message in a lane. */
 #define INTRA_LANE_LONGEST (INTRA_LANE_BYTES / 4)
 
@@ -79,25 +79,26 @@ static inline bool intra_lane_is_open(const intra_lane *lane, size_t bytes) {
            lane->sent + room + INTRA_LANE_MARGIN - lane->known_taken <= INTRA_LANE_BYTES;
 }
 
-/** memcpy, the fastest for a few bytes. */
-static inline void intra_copy(void *to, const void *from, size_t bytes) {
-    if (bytes == sizeof(uint64_t))
-        memcpy(to, from, sizeof(uint64_t));
-    else if (bytes)
-        memcpy(to, from, bytes);
-}
-
 /** Can the next message have `bytes` bytes? By the sender. Where the ring ends before, he goes to its beginning. */
 bool intra_lane_has_room(intra_lane *lane, size_t bytes, bool patient);
 
-/** Sends what was written to the payload at lane->sent. Release: pairs with intra_lane_look. */
+/**
+ * Sends what was written to the payload at lane->sent. Release: pairs with intra_lane_look.
+ *
+ * The receiver has read the lines of the ring, and the first store to one takes it back from him: a trip. Stores to several lines in a row
+ * make their trips together, but those of messages one after the other, lest the second be seen first. So, with each stretch
+ * that is begun, the next one is written to. (A prefetch for writing does not do it: some processors leave a line that they have to
+ * read as it is.)
+ */
 static inline void intra_lane_send(intra_lane *lane, enum intra_lane_kind kind, size_t bytes, int32_t tag) {
     uint64_t place = lane->sent;
     lane->sent = place + intra_lane_room(bytes);
-    for (uint64_t ahead = place + INTRA_LANE_AHEAD; ahead < lane->sent + INTRA_LANE_AHEAD; ahead += 64)
-        __builtin_prefetch(intra_lane_at(lane, ahead), 1);
     atomic_store_explicit(intra_lane_at(lane, lane->sent), 0, memory_order_relaxed);
     atomic_store_explicit(intra_lane_at(lane, place), intra_lane_word(kind, bytes, tag), memory_order_release);
+    const uint64_t stretch = lane->sent / INTRA_LANE_STRETCH + 1;
+    if (place / INTRA_LANE_STRETCH + 1 != stretch)
+        for (uint64_t line = stretch * INTRA_LANE_STRETCH; line < (stretch + 1) * INTRA_LANE_STRETCH; line += 64)
+            atomic_store_explicit(intra_lane_at(lane, line), 0, memory_order_relaxed);
 }
 
 /**
@@ -107,9 +108,12 @@ static inline void intra_lane_send(intra_lane *lane, enum intra_lane_kind kind, 
 static inline void intra_lane_send_copy(intra_lane *lane, int32_t tag, const void *buffer, size_t bytes) {
     unsigned char *payload = intra_lane_payload(lane, lane->sent);
     const size_t beside = 64 - sizeof(uint64_t);
-    if (bytes > beside)
+    if (bytes > beside) {
         memcpy(payload + beside, (const unsigned char *)buffer + beside, bytes - beside);
-    intra_copy(payload, buffer, bytes > beside ? beside : bytes);
+        memcpy(payload, buffer, beside);
+    } else {
+        core_copy_short(payload, buffer, bytes);
+    }
     intra_lane_send(lane, INTRA_LANE_COPY, bytes, tag);
 }
 

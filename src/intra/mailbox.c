@@ -87,7 +87,7 @@ static void met(intra_receive *receive, int32_t source, int32_t tag, size_t byte
 
 static inline void receive_copy(intra_mailbox *mailbox, intra_receive *receive, const void *payload) {
     if (receive->type->contiguous)
-        intra_copy(receive->buffer, payload, receive->got_bytes);
+        core_copy_short(receive->buffer, payload, receive->got_bytes);
     else
         core_unpack(receive->buffer, payload, receive->type, receive->count, 0, receive->got_bytes);
     complete(mailbox, receive);
@@ -268,7 +268,7 @@ static unsigned take_stream(intra_mailbox *mailbox, intra_lane *lane, uint64_t w
         intra_receive *receive = receive_of(intra_posted_at(link));
         if (bytes > receive->bytes || !receive->type->contiguous)
             break;
-        intra_copy(receive->buffer, intra_lane_payload(lane, taken), bytes);
+        core_copy_short(receive->buffer, intra_lane_payload(lane, taken), bytes);
         met(receive, source, tag, bytes);
         receive->done = true;
         taken += intra_lane_room(bytes);

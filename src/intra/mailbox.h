@@ -218,7 +218,7 @@ static inline uint64_t intra_mail_next(const intra_mailbox *mailbox, int32_t tag
 static inline void intra_mail_take_next(const intra_mailbox *mailbox, void *buffer, size_t bytes) {
     intra_lane *lane = mailbox->last;
     const uint64_t taken = atomic_load_explicit(&lane->taken, memory_order_relaxed);
-    intra_copy(buffer, intra_lane_payload(lane, taken), bytes);
+    core_copy_short(buffer, intra_lane_payload(lane, taken), bytes);
     /* Release: pairs with is_free() in lane.c. */
     atomic_store_explicit(&lane->taken, taken + intra_lane_room(bytes), memory_order_release);
 }

@@ -280,6 +280,49 @@ TEST(MailboxAlone, TheNextOfALane) {
     office.finish(0, send.done);
 }
 
+// A lane that is filled to its end holds what was sent: lines that the sender takes back ahead of his messages are those that were read.
+// Over many laps, with room for one message more or less each time.
+TEST(MailboxAlone, AFullLane) {
+    threads::Watchdog watchdog(60);
+    Office office(2, 1000, 1 << 20);
+    threads::Random random(7);
+    std::vector<unsigned char> out(1000), in(1000);
+    intra_send unused;
+    uint64_t sent = 0, received = 0, full = 0;
+    auto fill = [&](uint64_t n) {
+        for (size_t i = 0; i < out.size(); i++)
+            out[i] = static_cast<unsigned char>(n * 29 + i);
+        return 8 + n * 37 % 700 / (n % 3 * 10 + 1);
+    };
+    auto receive = [&] {
+        intra_receive one;
+        size_t bytes = fill(received);
+        office.receive(1, 0, int(received % 100), in.data(), in.size(), &one);
+        office.finish(1, one.done);
+        ASSERT_EQ(one.got_bytes, bytes);
+        ASSERT_TRUE(std::equal(in.begin(), in.begin() + long(bytes), out.begin())) << "message " << received;
+        received++;
+    };
+    size_t first = fill(sent);
+    ASSERT_TRUE(office.send(0, 1, 0, out.data(), first, &unused)) << "makes the lane";
+    for (sent++; full < 200;) {
+        size_t bytes = fill(sent);
+        intra_lane *lane = intra_mail_open_lane(&office.box(0), &office.box(1), 1, bytes);
+        if (lane) {
+            intra_lane_send_copy(lane, int(sent++ % 100), out.data(), bytes);
+            continue;
+        }
+        if (intra_lane_has_room(office.box(0).ways[1], bytes, false))
+            continue; // he knows now
+        full++;
+        for (uint64_t some = random.below(sent - received) + 1; some && !HasFatalFailure(); some--)
+            receive();
+        ASSERT_FALSE(HasFatalFailure());
+    }
+    while (received < sent && !HasFatalFailure())
+        receive();
+}
+
 // What nobody receives is freed with the mailbox (LeakSanitizer looks).
 TEST(MailboxAlone, UnreceivedMessagesAreFreed) {
     Office office(3, 1000, 1 << 20);

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/** Short copies, in place: a call of memcpy takes longer than the copying of a few numbers. */
+#ifndef CORE_SHORT_H
+#define CORE_SHORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/** memcpy, fastest for one number and for 16 to 64 bytes: those in steps of 16 from both ends, which may overlap. */
+static inline void core_copy_short(void *to, const void *from, size_t bytes) {
+    enum { STEP = 16, STEPS = 4 };
+    unsigned char *out = (unsigned char *)to;
+    const unsigned char *in = (const unsigned char *)from;
+    if (bytes == sizeof(uint64_t)) {
+        memcpy(out, in, sizeof(uint64_t));
+    } else if (bytes >= STEP && bytes <= STEPS * STEP) {
+        const size_t last = bytes - STEP;
+        memcpy(out, in, STEP);
+        if (bytes > 2 * STEP) {
+            memcpy(out + STEP, in + STEP, STEP);
+            memcpy(out + last - STEP, in + last - STEP, STEP);
+        }
+        memcpy(out + last, in + last, STEP);
+    } else if (bytes) {
+        memcpy(out, in, bytes);
+    }
+}
+
+#endif
