@@ -54,7 +54,7 @@ int hier_buffered_send(hier_message *message) {
     message->base.kind = HIER_SEND;
     message->base.comm = comm;
     message->send.error = WEFT_SUCCESS;
-    message->over = true;
+    message->base.over = true;
     if (envelope->peer == WEFT_PROC_NULL)
         return WEFT_SUCCESS;
     hier_wait wait = hier_wait_on(comm, look_once, NULL, NULL);

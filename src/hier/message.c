@@ -133,7 +133,7 @@ static int send_away(hier_message *message, int node, int thread) {
     if (envelope->bytes && !envelope->type->contiguous && !enclose(letter, envelope))
         return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory to pack %zu bytes", comm->rank, envelope->call,
                           envelope->bytes);
-    message->over = hier_carry(comm->channel, letter, !comm->team);
+    message->base.over = hier_carry(comm->channel, letter, !comm->team);
     return WEFT_SUCCESS;
 }
 
@@ -144,7 +144,7 @@ int hier_message_send(hier_message *message) {
     message->base.comm = comm;
     message->base.call = envelope->call;
     message->send.error = WEFT_SUCCESS;
-    message->over = true;
+    message->base.over = true;
     if (envelope->peer == WEFT_PROC_NULL)
         return WEFT_SUCCESS;
     int place = hier_layout_place(comm->layout, envelope->peer), code = WEFT_SUCCESS;
@@ -154,7 +154,7 @@ int hier_message_send(hier_message *message) {
     hier_observe_send(comm, node, envelope->bytes);
     if (node == comm->node) {
         intra_mailbox *to = comm->team ? &comm->team->mailboxes[thread] : comm->mailbox;
-        message->over =
+        message->base.over =
             intra_mail_send(comm->mailbox, to, thread, envelope->tag, envelope->buffer, envelope->type, envelope->count,
                             envelope->bytes, envelope->mode == HIER_SYNCHRONOUS, &message->send);
     } else {
@@ -169,7 +169,7 @@ int hier_message_send(hier_message *message) {
 
 void hier_message_receive_nothing(hier_message *message) {
     intra_receive *receive = &message->receive;
-    message->over = true;
+    message->base.over = true;
     receive->source = WEFT_PROC_NULL;
     receive->tag = WEFT_ANY_TAG;
     receive->got_bytes = 0;
@@ -191,7 +191,8 @@ static void look_soon(const weft_comm *comm, const intra_receive *receive) {
 
 void hier_message_receive(hier_message *message, const hier_envelope *envelope, bool waits) {
     weft_comm *comm = envelope->comm;
-    hier_message_fill(message, comm, envelope->call, envelope->buffer, envelope->count, envelope->bytes, envelope->type,
+    message->base.comm = comm;
+    hier_message_fill(message, envelope->call, envelope->buffer, envelope->count, envelope->bytes, envelope->type,
                       envelope->peer, envelope->tag);
     if (envelope->peer == WEFT_PROC_NULL) {
         hier_message_receive_nothing(message);
@@ -201,7 +202,7 @@ void hier_message_receive(hier_message *message, const hier_envelope *envelope, 
     intra_mail_receive(comm->mailbox, &message->receive);
     if (waits && !message->receive.done && !comm->team)
         look_soon(comm, &message->receive);
-    message->over = message->receive.done;
+    message->base.over = message->receive.done;
     hier_mailbox_leave(comm);
 }
 
@@ -312,7 +313,7 @@ weft_request *hier_message_sent(weft_comm *comm) {
     if (!message)
         return NULL;
     message->base.kind = HIER_SENT;
-    message->base.owned = message->base.active = message->over = true;
+    message->base.owned = message->base.active = message->base.over = true;
     message->base.call = "a send";
     return comm->sent = &message->base;
 }

@@ -23,6 +23,7 @@ struct weft_request {
     bool persistent;
     bool owned; /* a user has a handle on it; else it is the communicator's, for the next operation */
     bool active;
+    bool over; /* a message, done when it was started */
     weft_comm *comm;
     const char *call; /* "weft_ibcast", for sentences */
     weft_request *next_free;
@@ -69,8 +70,7 @@ typedef struct hier_sendrecv {
 typedef struct hier_message {
     weft_request base;
     const weft_datatype *kept; /* is kept from being freed; NULL: none */
-    bool over;                 /* done when it was started */
-    uint64_t began_ns;         /* of a request, when traced */
+    uint64_t began_ns;         /* of a request, when traced; else 0, as is one that is not handed out */
     union {
         struct {
             intra_send send;
@@ -139,14 +139,13 @@ static inline void hier_mailbox_leave(weft_comm *comm) {
         hier_funnel_leave(comm->world);
 }
 
-/** Fills in what a receive is given, field by field: neither list of them should have to be in memory. */
-static inline void hier_message_fill(hier_message *message, weft_comm *comm, const char *call, void *buffer,
-                                     size_t count, size_t bytes, const weft_datatype *type, int source, int tag) {
+/** Fills in what a receive is given, but for its communicator, field by field: neither list of them should have to be in memory. */
+static inline void hier_message_fill(hier_message *message, const char *call, void *buffer, size_t count, size_t bytes,
+                                     const weft_datatype *type, int source, int tag) {
     intra_receive *receive = &message->receive;
     message->base.kind = HIER_RECEIVE;
-    message->base.comm = comm;
+    message->base.over = false;
     message->base.call = call;
-    message->over = false;
     receive->match.source = source;
     receive->match.tag = tag;
     receive->buffer = buffer;
@@ -166,7 +165,7 @@ int hier_message_restart(weft_request *request);
 
 /** Is it over? By its owner after progress. */
 static inline bool hier_message_done(const hier_message *message) {
-    return message->over || (message->base.kind == HIER_SEND ? message->send.done : message->receive.done);
+    return message->base.over || (message->base.kind == HIER_SEND ? message->send.done : message->receive.done);
 }
 
 /** Of a message that is not done: is it a receive that waits in vain, since its sender is out of reach? Then it is over, with that error. */
@@ -201,7 +200,7 @@ void hier_message_wait(hier_message *message);
 
 /** What a blocking call waits for, and its error. Those of process communicators others may just now move on, under the funnel. */
 static inline int hier_message_finish(hier_message *message, weft_status *status) {
-    if (!message->over && !(message->base.comm->team && hier_message_done(message)))
+    if (!message->base.over && !(message->base.comm->team && hier_message_done(message)))
         hier_message_wait(message);
     return hier_message_result(message, status);
 }
@@ -212,8 +211,6 @@ hier_message *hier_message_make(weft_comm *comm);
 static inline void hier_message_hand_out(hier_message *message, weft_comm *comm, const char *call) {
     message->base.owned = true;
     message->base.call = call;
-    message->kept = NULL;
-    message->began_ns = 0;
     comm->requests++;
 }
 
@@ -241,8 +238,12 @@ static inline void hier_message_keep_type(hier_message *message, const weft_data
 
 static inline void hier_message_give(hier_message *message) {
     weft_comm *comm = message->base.comm;
-    if (message->kept)
+    if (message->kept) {
         core_datatype_release(message->kept);
+        message->kept = NULL;
+    }
+    if (message->began_ns)
+        message->began_ns = 0;
     hier_request_keep(&message->base, &comm->free_messages);
     comm->requests--;
 }

@@ -176,8 +176,9 @@ static int check_message(hier_envelope *envelope, const weft_message *message) {
 static void serve(hier_message *message, const hier_envelope *envelope, weft_message **taken) {
     intra_receive *receive = &message->receive;
     intra_parcel *parcel = (*taken)->parcel;
-    hier_message_fill(message, envelope->comm, envelope->call, envelope->buffer, envelope->count, envelope->bytes,
-                      envelope->type, envelope->peer, envelope->tag);
+    message->base.comm = envelope->comm;
+    hier_message_fill(message, envelope->call, envelope->buffer, envelope->count, envelope->bytes, envelope->type,
+                      envelope->peer, envelope->tag);
     hier_mailbox_enter(envelope->comm);
     if (!parcel) {
         hier_message_receive_nothing(message);

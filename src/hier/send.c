@@ -92,7 +92,8 @@ static int block_send(hier_message *message) {
 /* A send that is done when it is started, like most, gives its request back for the one that stands for all of them. */
 static void lighten(hier_message *message, weft_request **request) {
     bool light = message->base.kind == HIER_SEND && message->envelope.mode == HIER_STANDARD && message->base.comm->team;
-    weft_request *sent = light && message->over && !message->send.error ? hier_message_sent(message->base.comm) : NULL;
+    weft_request *sent =
+        light && message->base.over && !message->send.error ? hier_message_sent(message->base.comm) : NULL;
     if (!sent)
         return;
     *request = sent;
@@ -239,10 +240,10 @@ int weft_irecv(RECEIVE, weft_request **request) {
         return long_irecv(buffer, count, type, source, tag, comm, request);
     hier_message *message = (hier_message *)hier_request_kept(&comm->free_messages);
     hier_message_hand_out(message, comm, __func__);
-    hier_message_fill(message, comm, __func__, buffer, count, bytes, type, source, tag);
+    hier_message_fill(message, __func__, buffer, count, bytes, type, source, tag);
+    message->base.active = true;
     intra_receive_begin(&message->receive);
     intra_matching_post_next(matching, &message->receive.match);
-    message->base.active = true;
     *request = &message->base;
     return WEFT_SUCCESS;
 }

@@ -35,7 +35,7 @@ static int send_and_receive(hier_message *sent, const hier_envelope *recv, weft_
     int code = hier_message_send(sent);
     if (code) {
         hier_mailbox_enter(recv->comm);
-        if (!received.over)
+        if (!received.base.over)
             intra_mail_cancel(recv->comm->mailbox, &received.receive);
         hier_mailbox_leave(recv->comm);
         (void)hier_message_finish(&received, NULL);

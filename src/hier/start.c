@@ -71,7 +71,7 @@ int weft_cancel(weft_request **request) {
                           cancelled->comm->rank, __func__, cancelled->call,
                           cancelled->active ? "active" : "not active");
     hier_mailbox_enter(cancelled->comm);
-    if (!hier_message_of(cancelled)->over)
+    if (!cancelled->over)
         intra_mail_cancel(cancelled->comm->mailbox, &hier_message_of(cancelled)->receive);
     hier_mailbox_leave(cancelled->comm);
     return WEFT_SUCCESS;

@@ -67,7 +67,7 @@ static void fill_message(hier_doing *doing, const hier_message *message) {
 
 /* Of the two: that which was over when it was started is not. */
 static const hier_message *waited_for(const hier_sendrecv *both) {
-    return both->received->over ? both->sent : both->received;
+    return both->received->base.over ? both->sent : both->received;
 }
 
 /* Everything read here is the request's own from its start to its end. */

@@ -77,12 +77,17 @@ static void complete(intra_mailbox *mailbox, intra_receive *receive) {
 }
 
 /* A receive has met its message. */
-static void met(intra_receive *receive, int32_t source, int32_t tag, size_t bytes) {
+/* A receive has met a message, which fits. */
+static inline void met_one_that_fits(intra_receive *receive, int32_t source, int32_t tag, size_t bytes) {
     receive->posted = false;
     receive->source = source;
     receive->tag = tag;
+    receive->got_bytes = bytes;
+}
+
+static void met(intra_receive *receive, int32_t source, int32_t tag, size_t bytes) {
+    met_one_that_fits(receive, source, tag, bytes > receive->bytes ? receive->bytes : bytes);
     receive->error = bytes > receive->bytes ? WEFT_ERR_TRUNCATE : WEFT_SUCCESS;
-    receive->got_bytes = bytes > receive->bytes ? receive->bytes : bytes;
 }
 
 static inline void receive_copy(intra_mailbox *mailbox, intra_receive *receive, const void *payload) {
@@ -269,7 +274,7 @@ static unsigned take_stream(intra_mailbox *mailbox, intra_lane *lane, uint64_t w
         if (bytes > receive->bytes || !receive->type->contiguous)
             break;
         core_copy_short(receive->buffer, intra_lane_payload(lane, taken), bytes);
-        met(receive, source, tag, bytes);
+        met_one_that_fits(receive, source, tag, bytes);
         receive->done = true;
         taken += intra_lane_room(bytes);
         link = link->next;
