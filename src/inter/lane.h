@@ -3,17 +3,19 @@
  * A lane: the shared memory between a sender and a receiver of one host, in the receiver's segment.
  *
  *     lines   written by the sender, in the order of inter_line_at; several short messages share one
- *     taken   written by the receiver: how many lines, and how many bytes of the ring, it is done with
+ *     taken   written by the receiver: how many lines, and how many bytes of the rings, it is done with
  *     pulls   long copies under way (pull.h): set up by the receiver, worked on by both
- *     ring    the bytes of messages that are too long for a line, written by the sender
+ *     rings   the bytes of messages that are too long for a line, written by the sender: one that the cache next to a core holds,
+ *             for the shorter ones, and a wide one for the others, and for what finds no room in the first
  *
  * A line is filled from its beginning, and its stamp, which tells its number and how much of it is filled, is written anew after
  * each message:
  *
  *     | stamp | control, first word, second word, payload | control, payload | control, payload | free … |
  *
- * A message that finds no room opens the next line; to the one before nothing is added from then on. So the receiver, when it
- * has read all that a line has, looks at the next one too, and once that is open it takes what was added last and goes on.
+ * A message that finds no room opens the next line; to the one before nothing is added from then on. A line with no room for another message
+ * like its last is closed at once, and its stamp says so: the receiver goes on to the next. Of one that is not, when it has read all, it
+ * looks at the next one too, and once that is open it takes what was added last and goes on.
  * Stamps have fixed places: what stands in one is a stamp, of this lap of the lines or of the lap before.
  *
  * Each message has a word that is found by who receives it: the tag, or the first one of an active message's header. That
@@ -27,7 +29,10 @@
 #include <inter/pull.h>
 
 #define INTER_LANE_LINES   64 /* lines that may be on their way */
-#define INTER_LANE_RING    ((size_t)64 << 10)
+#define INTER_NEAR_RING    ((size_t)16 << 10)
+#define INTER_WIDE_RING    ((size_t)64 << 10)
+/** The longest message in the near ring. */
+#define INTER_NEAR_BYTES   4096
 /*
  * So far ahead a sender fetches what it will write: else each store waits until the line of the one before has come. Longer copies fetch
  * for themselves.
@@ -36,13 +41,15 @@
 #define INTER_RING_AHEAD   384
 #define INTER_RING_FETCHED 512
 #define INTER_LANE_ALIGN   4096 /* lanes are mapped one by one */
-_Static_assert(INTER_CROWDED_BYTES <= INTER_LANE_RING / 2, "one message goes in while another comes out");
+_Static_assert(INTER_CROWDED_BYTES <= INTER_WIDE_RING / 2, "one message goes in while another comes out");
 
+enum inter_ring { INTER_NEAR, INTER_WIDE, INTER_RINGS };
 enum inter_line_kind { INTER_LINE_SHORT, INTER_LINE_EAGER, INTER_LINE_PULL };
 #define INTER_LINE_KIND 3u
 #define INTER_LINE_AM   4u /* added to the kind of an active message … */
 #define INTER_LINE_NEXT 8u /* … and to that: without the header's first word, which is one more than that before … */
 #define INTER_LINE_SAME 16u /* … without the second, which is that before */
+#define INTER_LINE_WIDE 32u /* added to INTER_LINE_EAGER: it is in the wide ring */
 
 /** What messages have of a line. */
 #define INTER_LINE_ROOM 60u
@@ -64,7 +71,10 @@ _Static_assert(INTER_LINE_STEP + 2 * sizeof(uint64_t) + INTER_LINE_BYTES <= INTE
 _Static_assert(INTER_LINE_STEP + 2 * sizeof(uint64_t) + sizeof(inter_offer) <= INTER_LINE_ROOM,
                "an offer fits in a line");
 
-/** The line of a number, from 1, with so many bytes filled. */
+/** In a stamp: nothing will be added. */
+#define INTER_LINE_CLOSED 0x80u
+
+/** The line of a number, from 1, with so many bytes filled, and INTER_LINE_CLOSED or not. */
 static inline uint32_t inter_line_stamp(uint64_t number, uint32_t filled) {
     return (uint32_t)number << 8 | filled;
 }
@@ -85,7 +95,7 @@ static inline bool inter_line_is_open(uint32_t stamp, uint64_t number) {
 
 /** How much is filled. What the other side wrote is not trusted. */
 static inline uint32_t inter_line_filled(uint32_t stamp) {
-    uint32_t filled = stamp & 0xff;
+    uint32_t filled = stamp & (INTER_LINE_CLOSED - 1);
     return filled < INTER_LINE_ROOM ? filled : INTER_LINE_ROOM;
 }
 
@@ -102,6 +112,11 @@ static inline uint32_t inter_line_bytes_of(uint32_t control) {
     return control >> 8;
 }
 
+/** Which ring the bytes of a message of that kind are in. */
+static inline enum inter_ring inter_line_ring(uint32_t kind) {
+    return kind & INTER_LINE_WIDE ? INTER_WIDE : INTER_NEAR;
+}
+
 /** What bytes take of a line. */
 static inline uint32_t inter_line_steps(uint32_t bytes) {
     return (bytes + INTER_LINE_STEP - 1) / INTER_LINE_STEP * INTER_LINE_STEP;
@@ -111,9 +126,10 @@ typedef struct inter_lane {
     _Alignas(INTER_LANE_ALIGN) inter_line lines[INTER_LANE_LINES];
     _Alignas(
         64) _Atomic uint64_t taken; /* lines that are done with; the receiver writes, the sender reads, as the next */
-    _Atomic uint64_t eaten;         /* bytes of the ring, those skipped at its end included */
+    _Atomic uint64_t eaten[INTER_RINGS]; /* bytes of each ring, those skipped at its end included */
     inter_pulls pulls;
-    _Alignas(64) unsigned char ring[INTER_LANE_RING];
+    _Alignas(64) unsigned char near[INTER_NEAR_RING];
+    unsigned char wide[INTER_WIDE_RING];
 } inter_lane;
 
 /** What a segment begins with. */
@@ -127,10 +143,18 @@ typedef struct inter_segment {
     inter_lane lanes[];
 } inter_segment;
 
-/** Where in the ring a message begins when `used` bytes have gone through it: it does not run over the ring's end. */
-static inline uint64_t inter_ring_begin(uint64_t used, uint32_t bytes) {
-    uint64_t at = used % INTER_LANE_RING;
-    return at + bytes > INTER_LANE_RING ? used + INTER_LANE_RING - at : used;
+static inline size_t inter_ring_bytes(enum inter_ring ring) {
+    return ring == INTER_NEAR ? INTER_NEAR_RING : INTER_WIDE_RING;
+}
+
+static inline unsigned char *inter_ring_at(inter_lane *lane, enum inter_ring ring, uint64_t place) {
+    return ring == INTER_NEAR ? &lane->near[place % INTER_NEAR_RING] : &lane->wide[place % INTER_WIDE_RING];
+}
+
+/** Where in a ring a message begins when `used` bytes have gone through it: it does not run over the ring's end. */
+static inline uint64_t inter_ring_begin(enum inter_ring ring, uint64_t used, uint32_t bytes) {
+    const uint64_t all = inter_ring_bytes(ring), at = used % all;
+    return at + bytes > all ? used + all - at : used;
 }
 
 /** What has gone through the ring after it: messages begin on cache lines. */

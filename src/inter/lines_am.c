@@ -26,6 +26,24 @@ static int lines_am_send(inter_transport *base, int peer, const inter_am_header 
                                             .kind = INTER_LINE_AM | kind});
 }
 
+static bool lines_am_put(inter_transport *base, int peer, const inter_am_header *header, const void *buffer,
+                         size_t bytes) {
+    inter_lines *lines = (inter_lines *)base;
+    inter_neighbour *to = &lines->neighbours[peer];
+    if (!to->to || to->waiting.first || bytes > INTER_EAGER_BYTES)
+        return false;
+    const uint32_t kind = bytes <= INTER_LINE_BYTES ? INTER_LINE_SHORT : INTER_LINE_EAGER;
+    const inter_stored message = {.tag = header->words[0],
+                                  .word = header->words[1],
+                                  .buffer = buffer,
+                                  .bytes = bytes,
+                                  .kind = INTER_LINE_AM | kind};
+    if (!inter_lines_write(to, &message))
+        return false;
+    inter_lines_wake(lines, to);
+    return true;
+}
+
 /* Is it to be fetched? Nobody offers nothing: then it is a message of no bytes, of which nothing is kept. */
 static bool is_offered(const inter_stored *message) {
     return inter_line_is(message->kind, INTER_LINE_PULL) && message->bytes;
@@ -147,6 +165,7 @@ static void lines_rouse(inter_transport *base) {
 
 void inter_lines_am_open(inter_lines *lines) {
     lines->base.am_send = lines_am_send;
+    lines->base.am_put = lines_am_put;
     lines->base.am_fetch = lines_am_fetch;
     lines->base.am_drop = lines_am_drop;
     lines->base.takes_layouts = lines_takes_layouts;

@@ -9,22 +9,22 @@
 #include <core/clock.h>
 #include <inter/lines_private.h>
 
-/** Room for `bytes` bytes in the ring to a neighbour: where they begin. */
-static inline bool inter_lines_find_ring(inter_neighbour *to, uint32_t bytes, uint64_t *begin) {
-    *begin = inter_ring_begin(to->ring_sent, bytes);
-    uint64_t end = inter_ring_end(*begin, bytes);
-    if (end - to->known_eaten > INTER_LANE_RING)
+/** Room for `bytes` bytes in a ring to a neighbour: where they begin. */
+static inline bool inter_lines_find_ring(inter_neighbour *to, enum inter_ring ring, uint32_t bytes, uint64_t *begin) {
+    *begin = inter_ring_begin(ring, to->ring_sent[ring], bytes);
+    const uint64_t all = inter_ring_bytes(ring), end = inter_ring_end(*begin, bytes);
+    if (end - to->known_eaten[ring] > all)
         /* Acquire: pairs with the release in inter_lines_took; the bytes have been read. */
-        to->known_eaten = atomic_load_explicit(&to->to->eaten, memory_order_acquire);
-    return end - to->known_eaten <= INTER_LANE_RING;
+        to->known_eaten[ring] = atomic_load_explicit(&to->to->eaten[ring], memory_order_acquire);
+    return end - to->known_eaten[ring] <= all;
 }
 
-/** Fetches those lines of the ring for writing which the next messages will have, if they are as long as that which begins there. */
-static inline void inter_lines_fetch_ring(const inter_neighbour *to, uint64_t begin) {
-    const uint64_t most = begin + INTER_RING_FETCHED, end = to->ring_sent < most ? to->ring_sent : most;
+/** Fetches those lines of a ring for writing which the next messages will have, if they are as long as that which begins there. */
+static inline void inter_lines_fetch_ring(const inter_neighbour *to, enum inter_ring ring, uint64_t begin) {
+    const uint64_t most = begin + INTER_RING_FETCHED, end = to->ring_sent[ring] < most ? to->ring_sent[ring] : most;
     for (uint64_t ahead = begin + INTER_RING_AHEAD; ahead < end + INTER_RING_AHEAD; ahead += 64)
-        if (ahead + 64 - to->known_eaten <= INTER_LANE_RING)
-            __builtin_prefetch(&to->to->ring[ahead % INTER_LANE_RING], 1);
+        if (ahead + 64 - to->known_eaten[ring] <= inter_ring_bytes(ring))
+            __builtin_prefetch(inter_ring_at(to->to, ring, ahead), 1);
 }
 
 /** The kind of a message with what may be left out of its header. */
@@ -90,11 +90,16 @@ static inline bool inter_lines_write(inter_neighbour *to, const inter_stored *me
         }
     }
     if (inter_line_is(kind, INTER_LINE_EAGER)) {
-        if (!inter_lines_find_ring(to, bytes, &begin))
-            return false;
-        inter_lines_copy(to, &lane->ring[begin % INTER_LANE_RING], message->buffer, bytes);
-        to->ring_sent = inter_ring_end(begin, bytes);
-        inter_lines_fetch_ring(to, begin);
+        enum inter_ring ring = INTER_NEAR;
+        if (bytes > INTER_NEAR_BYTES || !inter_lines_find_ring(to, ring, bytes, &begin)) {
+            ring = INTER_WIDE;
+            kind |= INTER_LINE_WIDE;
+            if (!inter_lines_find_ring(to, ring, bytes, &begin))
+                return false;
+        }
+        inter_lines_copy(to, inter_ring_at(lane, ring, begin), message->buffer, bytes);
+        to->ring_sent[ring] = inter_ring_end(begin, bytes);
+        inter_lines_fetch_ring(to, ring, begin);
     } else if (inter_line_is(kind, INTER_LINE_PULL)) {
         if (!inter_offers_add(&to->offers, message->request))
             return false;
@@ -116,10 +121,13 @@ static inline bool inter_lines_write(inter_neighbour *to, const inter_stored *me
         for (int i = 0; i < 3; i++)
             at = inter_lines_put(at, &offer[i], sizeof(offer[i]));
     }
-    /* Release: pairs with inter_lines_filled, publishes the message and what it speaks of. */
-    atomic_store_explicit(&line->stamp, inter_line_stamp(number, filled + room), memory_order_release);
+    left -= room;
+    const bool closed = left < room;
+    /* Release: pairs with inter_lines_stamp, publishes the message and what it speaks of. */
+    atomic_store_explicit(&line->stamp, inter_line_stamp(number, (filled + room) | (closed ? INTER_LINE_CLOSED : 0)),
+                          memory_order_release);
     to->sent = number;
-    to->left = left - room;
+    to->left = closed ? 0 : left;
     to->answers = false;
     if (kind & INTER_LINE_AM) {
         to->next_said = message->tag + 1;
@@ -147,19 +155,19 @@ static inline int inter_lines_post(inter_lines *lines, inter_neighbour *to, cons
     return WEFT_SUCCESS;
 }
 
-/** How much of a line from a neighbour is filled; 0: it is not open. Acquire: pairs with inter_lines_write. */
-static inline uint32_t inter_lines_filled(const inter_neighbour *from, uint64_t number) {
+/** The stamp of a line from a neighbour; 0: it is not open. Acquire: pairs with inter_lines_write. */
+static inline uint32_t inter_lines_stamp(const inter_neighbour *from, uint64_t number) {
     uint32_t stamp = atomic_load_explicit(&from->from->lines[inter_line_at(number - 1)].stamp, memory_order_acquire);
-    return inter_line_is_open(stamp, number) ? inter_line_filled(stamp) : 0;
+    return inter_line_is_open(stamp, number) ? stamp : 0;
 }
 
 /** Is the line that is being read over? Only when the next one is open nothing more comes. */
 static inline bool inter_lines_is_over(const inter_neighbour *from) {
-    return from->read && inter_lines_filled(from, from->taken + 2);
+    return from->read && inter_lines_stamp(from, from->taken + 2);
 }
 
 static inline bool inter_lines_arrived(const inter_neighbour *from) {
-    return inter_lines_filled(from, from->taken + 1) > from->read || inter_lines_is_over(from);
+    return inter_line_filled(inter_lines_stamp(from, from->taken + 1)) > from->read || inter_lines_is_over(from);
 }
 
 /** The next bytes of a line, as far as it has them. */
@@ -192,9 +200,12 @@ static inline inter_stored inter_lines_read(const inter_neighbour *from, const i
         message.kind |= INTER_LINE_SHORT;
         *at += inter_line_steps((uint32_t)message.bytes);
     } else if (inter_line_is(kind, INTER_LINE_EAGER)) {
-        message.bytes = bytes < INTER_CROWDED_BYTES ? bytes : INTER_CROWDED_BYTES;
-        message.buffer = &from->from->ring[inter_ring_begin(from->eaten, (uint32_t)message.bytes) % INTER_LANE_RING];
-        message.kind |= INTER_LINE_EAGER;
+        const enum inter_ring ring = inter_line_ring(kind);
+        const uint32_t most = ring == INTER_NEAR ? INTER_NEAR_BYTES : INTER_CROWDED_BYTES;
+        message.bytes = bytes < most ? bytes : most;
+        message.buffer =
+            inter_ring_at(from->from, ring, inter_ring_begin(ring, from->eaten[ring], (uint32_t)message.bytes));
+        message.kind |= kind & (INTER_LINE_KIND | INTER_LINE_WIDE);
     } else {
         inter_lines_get(line, at, &message.offer, sizeof(message.offer));
         message.bytes = message.offer.bytes;
@@ -212,10 +223,11 @@ static inline void inter_lines_took(inter_neighbour *from, const inter_stored *m
         from->last_heard = message->word;
     }
     if (inter_line_is(message->kind, INTER_LINE_EAGER)) {
-        uint32_t bytes = (uint32_t)message->bytes;
-        from->eaten = inter_ring_end(inter_ring_begin(from->eaten, bytes), bytes);
+        const enum inter_ring ring = inter_line_ring(message->kind);
+        const uint32_t bytes = (uint32_t)message->bytes;
+        from->eaten[ring] = inter_ring_end(inter_ring_begin(ring, from->eaten[ring], bytes), bytes);
         /* Release: pairs with inter_lines_find_ring. */
-        atomic_store_explicit(&from->from->eaten, from->eaten, memory_order_release);
+        atomic_store_explicit(&from->from->eaten[ring], from->eaten[ring], memory_order_release);
     }
 }
 

@@ -59,20 +59,20 @@ typedef struct inter_neighbour {
     uint32_t read;       /* bytes of the line after those that were taken */
     int rank;            /* its rank … */
     uint64_t last_heard;
-    uint64_t eaten;                /* bytes of the ring that are done with */
+    uint64_t eaten[INTER_RINGS];   /* bytes of each ring that are done with */
     struct inter_neighbour *local; /* the next one of this host */
     int process;                   /* … and its process id */
     /* What goes to it: */
     uint32_t left; /* free bytes of the line that was opened last */
     bool answers;  /* what came from it last was a tagged message, and nothing has gone to it since */
     inter_lane *to;
-    uint64_t next_said;              /* the header's first word that an active message need not bring … */
-    uint64_t sent;                   /* lines that were opened */
-    uint64_t last_said;              /* … and the second */
-    uint64_t known_taken;            /* lines that are done with */
-    inter_head *head;                /* of its segment */
-    uint64_t ring_sent, known_eaten; /* bytes in the ring; those that are done with */
-    inter_store waiting;             /* messages without room */
+    uint64_t next_said;   /* the header's first word that an active message need not bring … */
+    uint64_t sent;        /* lines that were opened */
+    uint64_t last_said;   /* … and the second */
+    uint64_t known_taken; /* lines that are done with */
+    inter_head *head;     /* of its segment */
+    uint64_t ring_sent[INTER_RINGS], known_eaten[INTER_RINGS]; /* bytes in each ring; those that are done with */
+    inter_store waiting;                                       /* messages without room */
     /* Both: */
     bool busy; /* in the list of those with something below that needs looking after */
     struct inter_neighbour *next_busy;

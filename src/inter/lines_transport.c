@@ -198,10 +198,10 @@ static inline bool is_wanted(const inter_lines *lines, const inter_neighbour *fr
     return from->posted || lines->listener;
 }
 
-/* Takes what a line has up to `filled`; false when a message stays there: nobody wants it yet, or there is no memory. */
-static bool take_line(inter_lines *lines, inter_neighbour *from, uint32_t filled, unsigned *events) {
+/* Takes what a line has up to `filled`, all that it will have when it is `closed`; false when a message stays there: nobody wants it yet, or there is no memory. */
+static bool take_line(inter_lines *lines, inter_neighbour *from, uint32_t filled, bool closed, unsigned *events) {
     const inter_line *line = &from->from->lines[inter_line_at(from->taken)];
-    if (!from->read && filled == INTER_LINE_ROOM) /* the sender is ahead: the next line is there too, or soon */
+    if (!from->read && closed) /* the sender is ahead: the next line is there too, or soon */
         __builtin_prefetch(&from->from->lines[inter_line_at(from->taken + 1)]);
     while (from->read < filled) {
         uint32_t end = from->read;
@@ -226,11 +226,11 @@ static bool take_line(inter_lines *lines, inter_neighbour *from, uint32_t filled
 unsigned inter_lines_take(inter_lines *lines, inter_neighbour *from) {
     unsigned events = 0;
     for (bool over = false;;) {
-        uint32_t filled = inter_lines_filled(from, from->taken + 1);
-        const bool has_new = filled > from->read;
-        if (!take_line(lines, from, filled, &events))
+        const uint32_t stamp = inter_lines_stamp(from, from->taken + 1), filled = inter_line_filled(stamp);
+        const bool has_new = filled > from->read, closed = stamp & INTER_LINE_CLOSED;
+        if (!take_line(lines, from, filled, closed, &events))
             break;
-        if (over || from->read == INTER_LINE_ROOM) {
+        if (over || closed) {
             inter_lines_leave(from), over = false;
             if (events >= MOST_AT_ONCE)
                 break;

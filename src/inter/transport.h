@@ -94,6 +94,8 @@ struct inter_transport {
      */
     int (*am_send)(inter_transport *self, int peer, const inter_am_header *header, const void *buffer, size_t bytes,
                    bool rendezvous, inter_request *request);
+    /** Sends one that is over at once, as by am_send without a request. False: nothing was done, am_send finds a way. NULL: never. */
+    bool (*am_put)(inter_transport *self, int peer, const inter_am_header *header, const void *buffer, size_t bytes);
     /** May the data of an active message of `bytes` bytes to a peer that are to be fetched, or fetched from there, lie as request->data
      * says? `buffer` is NULL then. Not where to pack all of them beforehand is faster. NULL: never. Any thread. */
     bool (*takes_layouts)(const inter_transport *self, int peer, size_t bytes);

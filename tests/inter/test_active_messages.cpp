@@ -682,14 +682,15 @@ INSTANTIATE_TEST_SUITE_P(Over, ActiveMessagesOfThreads,
 
 // Whatever stands in a line, no more is read or handed over than a line or the ring can hold.
 TEST(LinesOfOthers, LengthsAndPlacesAreNotTrusted) {
-    const uint32_t words = 15, is_short = 0, in_ring = 1, active = 4, follows = 8 | 16; /* as lane.h has them */
+    /* As lane.h has them: */
+    const uint32_t words = 15, is_short = 0, in_ring = 1, active = 4, follows = 8 | 16, wide = 32, near_bytes = 4096;
     LinesNetwork network(true, false);
     Ear ear(network.at[0]);
     ear.listen();
     size_t number = 0;
-    for (uint32_t kind = 0; kind < 32; kind++)
+    for (uint32_t kind = 0; kind < 64; kind++)
         for (uint32_t place = 0; place < words; place++)
-            for (uint32_t bytes : {0u, 1u, 41u, 57u, 32769u, 0xffffffu})
+            for (uint32_t bytes : {0u, 1u, 41u, 57u, 4097u, 32769u, 0xffffffu})
                 for (uint32_t filled : {60u, 61u, 254u, 255u}) {
                     SCOPED_TRACE(::testing::Message() << kind << ", " << place << ", " << bytes << ", " << filled);
                     forge_line(network.lines[0], 1, place, kind, bytes, filled);
@@ -697,11 +698,11 @@ TEST(LinesOfOthers, LengthsAndPlacesAreNotTrusted) {
                     if (!(kind & active))
                         continue; /* a tagged message: kept */
                     ASSERT_EQ(ear.heard.size(), ++number);
-                    uint32_t which = kind & ~(active | follows), left = (words - 1 - place) * 4;
+                    uint32_t which = kind & ~(active | follows | wide), left = (words - 1 - place) * 4;
                     if (which == is_short) {
                         EXPECT_LE(ear.heard.back().arrival.bytes, left);
                     } else if (which == in_ring) {
-                        EXPECT_LE(ear.heard.back().arrival.bytes, INTER_CROWDED_BYTES);
+                        EXPECT_LE(ear.heard.back().arrival.bytes, kind & wide ? INTER_CROWDED_BYTES : near_bytes);
                     } else if (ear.heard.back().to_fetch) {
                         ear.drop(ear.heard.back()); /* whatever it is, it is not read before it is fetched */
                     }
@@ -769,5 +770,59 @@ TEST(LinesOfOthers, ShortMessagesShareLines) {
             ASSERT_EQ(ear.heard[i].arrival.header.words[1], follows ? 0 : i);
             ASSERT_EQ(ear.heard[i].text, "8 bytes.");
         }
+    }
+}
+
+// Lines without room for one more of the kind are left at once: all that has come is taken at the first look.
+TEST(LinesOfOthers, OneLookTakesARunOfEqualMessages) {
+    for (size_t bytes : {0, 8, 16, 24, 32, 40, 41, 1000}) {
+        SCOPED_TRACE(bytes);
+        LinesNetwork network(true, false);
+        Ear ear(network.at[0]);
+        ear.listen();
+        const size_t count = 30;
+        for (size_t i = 0; i < count; i++)
+            EXPECT_TRUE(ActiveSend(network.at[1], 0, i, 7, some_text(bytes, i), false).done());
+        network.at[0]->progress(network.at[0]);
+        EXPECT_EQ(ear.heard.size(), count);
+    }
+}
+
+// What is sent at once comes in the order of all, whole; when there is no room, or something else waits for it, nothing is sent.
+TEST(LinesOfOthers, AtOnceOrNotAtAll) {
+    LinesNetwork network(true, false);
+    Ear ear(network.at[0]);
+    inter_transport *from = network.at[1];
+    std::mt19937 random{5};
+    std::vector<std::string> texts;
+    auto put = [&] {
+        size_t number = texts.size();
+        std::string text = some_text(random() % 3 ? random() % 50 : random() % 3000, number);
+        inter_am_header header{{number, 1}};
+        bool sent = from->am_put(from, 0, &header, text.data(), text.size());
+        if (sent)
+            texts.push_back(text);
+        return sent;
+    };
+    std::string long_one(INTER_EAGER_BYTES + 1, 'x');
+    inter_am_header header{{0, 1}};
+    EXPECT_FALSE(from->am_put(from, 0, &header, long_one.data(), long_one.size())) << "too long to be copied";
+    for (int round = 0; round < 20; round++) {
+        std::deque<ActiveSend> sent;
+        do { // the ring may be full before the lines are
+            while (put())
+                continue;
+            sent.emplace_back(from, 0, texts.size(), 1, some_text(3000, 0), false);
+            texts.push_back(sent.back().text);
+        } while (sent.back().done());
+        EXPECT_FALSE(put()) << "it would come before the one that waits";
+        ear.listen();
+        while (!sent.back().done() || ear.heard.size() < texts.size())
+            for (int rank : {0, 1})
+                network.at[rank]->progress(network.at[rank]);
+    }
+    for (size_t i = 0; i < texts.size(); i++) {
+        ASSERT_EQ(ear.heard[i].arrival.header.words[0], i);
+        ASSERT_TRUE(ear.heard[i].text == texts[i]) << "message " << i;
     }
 }
