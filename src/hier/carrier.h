@@ -184,6 +184,12 @@ bool hier_channel_is_own(const hier_channel *channel, const intra_mailbox *mailb
  */
 bool hier_carry(hier_channel *channel, hier_letter *letter, bool holds);
 
+/**
+ * Sends what needs no letter, since it is over when this returns: a message to peer `number` that may be copied. False: nothing was done,
+ * hier_carry finds a way. By who has the lock.
+ */
+bool hier_carry_at_once(hier_channel *channel, int number, inter_am_header header, const void *buffer, size_t bytes);
+
 /** Posts what lies in the outbox; true when there was something. Under the funnel. */
 bool hier_carry_outbox(struct hier_world *world);
 

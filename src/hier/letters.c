@@ -66,6 +66,20 @@ static int send_letter(hier_channel *channel, hier_letter *letter) {
     return code;
 }
 
+bool hier_carry_at_once(hier_channel *channel, int number, inter_am_header header, const void *buffer, size_t bytes) {
+    inter_transport *transport = channel->transport;
+    hier_peer *peer = &channel->peers[number];
+    const hier_world *world = channel->world;
+    if (!channel->listens || !transport->am_put || has_no_room(channel, peer) ||
+        (channel == &world->channel && !core_inbox_is_empty(&world->carrier.outbox)))
+        return false;
+    hier_wire_set(&header, 0, peer->sent);
+    if (!transport->am_put(transport, number, &header, buffer, bytes))
+        return false;
+    peer->sent++;
+    return true;
+}
+
 static int fetch_letter(hier_channel *channel, hier_letter *letter) {
     intra_receive *receive = letter->receive;
     void *buffer = receive->buffer;

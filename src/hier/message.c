@@ -42,7 +42,7 @@ static int check_data(hier_envelope *envelope) {
 static void begin_looking(weft_comm *comm) {
     hier_world *world = comm->world;
     comm->talks = true;
-    comm->plain = comm->team && !comm->traces && !comm->lends;
+    comm->plain = !comm->traces && !comm->lends;
     if (!comm->team && comm->origin) {
         comm->next_of_world = world->process_comm->next_of_world;
         world->process_comm->next_of_world = comm;
@@ -68,7 +68,7 @@ static int begin_talking(weft_comm *comm) {
         code = hier_channel_listen(comm->channel);
     else if (world->transport && !own)
         atomic_store_explicit(&world->carrier.wanted, true, memory_order_relaxed);
-    if (!code)
+    if (!code && !comm->talks) /* under MULTIPLE several may come here at once */
         begin_looking(comm);
     if (network || !comm->team)
         hier_funnel_leave(world);
@@ -113,6 +113,38 @@ static void listen_to_others(weft_comm *comm) {
         hier_look_at(comm->channel, &comm->agent->bell);
 }
 
+static bool may_be_copied(const weft_comm *comm, size_t bytes) {
+    return bytes <= hier_eager_limit(comm->world, EAGER_BYTES_BETWEEN_PROCESSES);
+}
+
+bool hier_message_send_away(weft_comm *comm, const void *buffer, size_t bytes, int dest, int tag,
+                            weft_request **request) {
+    hier_channel *channel = comm->channel;
+    const hier_layout *layout = comm->layout;
+    const int place = hier_layout_place(layout, dest), node = hier_layout_node(layout, place);
+    if (node == comm->node || !may_be_copied(comm, bytes) || !hier_may_drive(comm->world))
+        return false;
+    const int thread = place - (int)layout->offsets[node];
+    bool listens = false;
+    hier_channel_enter(channel);
+    bool sent = (!request || hier_message_sent(comm)) &&
+                hier_carry_at_once(channel, hier_channel_peer(channel, hier_layout_process(layout, node), thread),
+                                   hier_wire_header(comm->context, comm->ledger->generation, thread, comm->rank, tag),
+                                   buffer, bytes);
+    if (sent) {
+        hier_observe_send(comm, node, bytes);
+        listens = is_to_listen(comm, bytes);
+        if (request) {
+            *request = comm->sent;
+            comm->requests++;
+        }
+    }
+    hier_channel_leave(channel);
+    if (listens)
+        listen_to_others(comm);
+    return sent;
+}
+
 /* To a rank of another process. */
 static int send_away(hier_message *message, int node, int thread) {
     const hier_envelope *envelope = &message->envelope;
@@ -124,8 +156,7 @@ static int send_away(hier_message *message, int node, int thread) {
     letter->header = hier_wire_header(comm->context, comm->ledger->generation, thread, comm->rank, envelope->tag);
     letter->buffer = envelope->buffer;
     letter->bytes = envelope->bytes;
-    letter->rendezvous = envelope->mode == HIER_SYNCHRONOUS ||
-                         envelope->bytes > hier_eager_limit(comm->world, EAGER_BYTES_BETWEEN_PROCESSES);
+    letter->rendezvous = envelope->mode == HIER_SYNCHRONOUS || !may_be_copied(comm, envelope->bytes);
     letter->send = &message->send;
     letter->packed = NULL;
     letter->data.type = NULL;

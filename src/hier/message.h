@@ -114,17 +114,31 @@ static inline void hier_envelope_fill(hier_envelope *envelope, const char *call,
 int hier_message_check(hier_envelope *envelope, bool receives);
 
 /**
- * Is all right at first sight: a thread's handle that has talked before, data in a row, and what hier_check_comm and hier_message_check
- * ask for? They need not be called then, and *bytes is set. Inline, and without an envelope, for the sake of short messages.
+ * Is all right at first sight: a handle that has talked before, data in a row, and what hier_check_comm and hier_message_check
+ * ask for, but for the caller's right to use it? They need not be called then, and *bytes is set. Inline, and without an envelope, for the
+ * sake of short messages.
  */
-static inline bool hier_message_is_plain(const weft_comm *comm, const void *buffer, size_t count,
-                                         const weft_datatype *type, int peer, int tag, bool receives, size_t *bytes) {
-    return hier_comm_valid(comm) && comm->plain && comm->owner == core_self() &&
+static inline bool hier_message_is_simple(const weft_comm *comm, const void *buffer, size_t count,
+                                          const weft_datatype *type, int peer, int tag, bool receives, size_t *bytes) {
+    return hier_comm_valid(comm) && atomic_load_explicit(&comm->plain, memory_order_relaxed) &&
            ((unsigned)peer < (unsigned)comm->size || (receives && peer == WEFT_ANY_SOURCE)) &&
            (tag >= 0 || (receives && tag == WEFT_ANY_TAG)) && core_datatype_valid(type) && type->contiguous &&
            core_datatype_committed(type) && !__builtin_mul_overflow(count, type->size_bytes, bytes) &&
            *bytes <= PTRDIFF_MAX && ((buffer && buffer != WEFT_IN_PLACE) || !*bytes);
 }
+
+/** And is it the handle of the calling thread? */
+static inline bool hier_message_is_plain(const weft_comm *comm, const void *buffer, size_t count,
+                                         const weft_datatype *type, int peer, int tag, bool receives, size_t *bytes) {
+    return hier_message_is_simple(comm, buffer, count, type, peer, tag, receives, bytes) && comm->owner == core_self();
+}
+
+/**
+ * A standard send to another process that is over when this returns; *request (NULL: of a blocking call) is then the one that stands for such.
+ * False: nothing was done. All has been checked, but for the level.
+ */
+bool hier_message_send_away(weft_comm *comm, const void *buffer, size_t bytes, int dest, int tag,
+                            weft_request **request);
 
 /** Starts the send that stands in the message's envelope; nothing else of it needs to be set. WEFT_ERR_NOMEM. */
 int hier_message_send(hier_message *message);

@@ -75,6 +75,14 @@ static inline bool send_at_once(MESSAGE, weft_request **request, int *code) {
     return true;
 }
 
+/* The short way of a standard send to another process. False: nothing was done. */
+static bool send_away_at_once(MESSAGE, weft_request **request) {
+    size_t bytes;
+    return hier_message_is_simple(comm, buffer, count, type, dest, tag, false, &bytes) &&
+           (!comm->team || comm->owner == core_self()) &&
+           hier_message_send_away(comm, buffer, bytes, dest, tag, request);
+}
+
 static int block_send(hier_message *message) {
     message->base.kind = HIER_SEND;
     const hier_envelope *envelope = &message->envelope;
@@ -138,6 +146,8 @@ static int begin(hier_message *message, bool receives, bool persistent, weft_req
 #define SEND(blocking, nonblocking, persistent, mode)                                                                  \
     APART int long_##blocking(MESSAGE) {                                                                               \
         hier_message message;                                                                                          \
+        if ((mode) == HIER_STANDARD && send_away_at_once(buffer, count, type, dest, tag, comm, NULL))                  \
+            return WEFT_SUCCESS;                                                                                       \
         hier_envelope_fill(&message.envelope, "weft_" #blocking, buffer, count, type, dest, tag, comm, mode);          \
         return block_send(&message);                                                                                   \
     }                                                                                                                  \
@@ -148,6 +158,8 @@ static int begin(hier_message *message, bool receives, bool persistent, weft_req
         return long_##blocking(buffer, count, type, dest, tag, comm);                                                  \
     }                                                                                                                  \
     APART int long_##nonblocking(MESSAGE, weft_request **request) {                                                    \
+        if ((mode) == HIER_STANDARD && request && send_away_at_once(buffer, count, type, dest, tag, comm, request))    \
+            return WEFT_SUCCESS;                                                                                       \
         BEGIN("weft_" #nonblocking, dest, mode, false, false);                                                         \
     }                                                                                                                  \
     int weft_##nonblocking(MESSAGE, weft_request **request) {                                                          \

@@ -3,6 +3,7 @@
 #include "effort.h"
 #include "messages_progression.h"
 #include "sim_worlds.h"
+#include <atomic>
 
 namespace {
 
@@ -73,6 +74,31 @@ TEST_P(Progression, ProcessesBehindWaitsWithinAProcess) {
             progression::processes_behind_barrier(comm, comm->world->process_comm, gate, how);
         });
     }
+}
+
+// Under MULTIPLE any thread may be the first to send on a process communicator, and several may be it at once.
+TEST(ProgressionOfProcesses, SeveralFirstMessagesAtOnce) {
+    threads::Watchdog watchdog(100);
+    const int each = 4;
+    SimWorlds worlds(JobShape{{1, 1}, WEFT_THREAD_MULTIPLE});
+    worlds.run_processes([&](int rank, hier_world *world) {
+        for (int round = 0; round < effort::rounds(60); round++) {
+            weft_comm *comm = nullptr;
+            ASSERT_EQ(weft_comm_dup(world->process_comm, &comm), WEFT_SUCCESS) << weft_last_error();
+            std::atomic<int> ready{0};
+            threads::run(each, [&](int thread) {
+                for (ready++; ready < each;)
+                    std::this_thread::yield();
+                int mine = rank * each + thread, theirs = -1;
+                weft_request *request = nullptr;
+                EXPECT_EQ(weft_isend(&mine, 1, WEFT_INT, 1 - rank, thread, comm, &request), WEFT_SUCCESS);
+                EXPECT_EQ(weft_recv(&theirs, 1, WEFT_INT, 1 - rank, thread, comm, nullptr), WEFT_SUCCESS);
+                EXPECT_EQ(weft_wait(&request, nullptr), WEFT_SUCCESS);
+                EXPECT_EQ(theirs, (1 - rank) * each + thread);
+            });
+            ASSERT_EQ(weft_comm_free(&comm), WEFT_SUCCESS) << weft_last_error();
+        }
+    });
 }
 
 // Who never waits long, since the short message that he waits for is there at once, has other things under way all the same.
