@@ -89,6 +89,8 @@ bool core_flag_wait_slow(core_flag *flag, uint64_t target, const core_waiting *w
             flag_sleep(flag, target, NULL);
         if (result == CORE_IDLE_MOVED)
             looks = naps = 0;
+        else if (result == CORE_IDLE_YIELD && looks < waiting->spins)
+            looks = waiting->spins;
         tired = core_backoff(waiting, &looks);
     }
     return true;

@@ -79,7 +79,13 @@ static inline long core_nap(unsigned naps) {
     return naps < 32 ? 10000000L : 50000000L;
 }
 
-enum core_idle { CORE_IDLE_NOTHING, CORE_IDLE_MOVED, CORE_IDLE_SLEPT, CORE_IDLE_GIVE_UP };
+enum core_idle {
+    CORE_IDLE_NOTHING,
+    CORE_IDLE_MOVED,
+    CORE_IDLE_SLEPT,
+    CORE_IDLE_GIVE_UP,
+    CORE_IDLE_YIELD /* and where cores are short who is waited for needs this one: no more looks before it is given away */
+};
 
 /**
  * Called by a waiting thread between looks to drive something else (the network). `tired`: the wait has come to the

@@ -54,9 +54,27 @@ const void *hier_direct_run(const hier_call *call, core_data block) {
     return block.type->contiguous ? block.buffer : hier_packed(call, block);
 }
 
+/* Of the arrays, which lie one behind the other. */
+static size_t telling_bytes(const hier_call *call) {
+    return 8 * (size_t)call->comm->layout->nodes * sizeof(size_t);
+}
+
+/* A number that is another one when the arrays differ from those of the slot's last telling; 0 without memory: who knows. */
+static uint64_t contents_of(const hier_call *call, const hier_telling *telling) {
+    hier_slot *slot = call->slot;
+    const size_t bytes = telling_bytes(call);
+    if (slot->told_last.memory && memcmp(slot->told_last.memory, telling->sent, bytes) == 0)
+        return slot->tellings;
+    void *kept = intra_scratch_take(&slot->told_last, bytes);
+    if (!kept)
+        return 0;
+    memcpy(kept, telling->sent, bytes);
+    return ++slot->tellings;
+}
+
 bool hier_telling_take(hier_call *call, hier_telling *telling, size_t from, size_t to) {
     const size_t nodes = (size_t)call->comm->layout->nodes;
-    size_t *arrays = hier_more_scratch(call, HIER_ARRAYS, 8 * nodes * sizeof(*arrays));
+    size_t *arrays = hier_more_scratch(call, HIER_ARRAYS, telling_bytes(call));
     if (!arrays)
         return false;
     memset(arrays, 0, 6 * nodes * sizeof(*arrays));
@@ -94,6 +112,7 @@ int hier_telling_start(hier_call *call, const hier_telling *telling, size_t elem
                          .send_offsets = telling->answer_from,
                          .recv_offsets = telling->answer_to};
     inter_view view = answer;
+    view.contents = contents_of(call, telling);
     view.send_counts = telling->sent;
     view.recv_counts = telling->received;
     view.send_offsets = telling->send_offsets;

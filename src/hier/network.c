@@ -167,7 +167,9 @@ static enum core_idle drive(void *argument, bool tired) {
         hier_sleep(&bed);
         return CORE_IDLE_SLEPT;
     }
-    return moved ? CORE_IDLE_MOVED : CORE_IDLE_NOTHING;
+    if (moved)
+        return CORE_IDLE_MOVED;
+    return missing >= 0 && !tired && !call->meeting.team->waiting.hot ? CORE_IDLE_YIELD : CORE_IDLE_NOTHING;
 }
 
 void hier_drive_once(hier_call *call, bool leaves) {

@@ -36,6 +36,8 @@ static inline int issue(inter_lane *lane, const inter_step *step, inter_request 
     request->completion = step->independent ? &lane->whole : &lane->stage;
     switch ((enum inter_step_kind)step->kind) {
     case INTER_STEP_SEND:
+        if (step->forgone)
+            return WEFT_SUCCESS;
         count_send(execution, peer, bytes);
         return transport->send(transport, peer, tag_of(execution, step, transport->rank),
                                address_of(execution, step->left), bytes, request);
@@ -227,6 +229,13 @@ static inter_transport *transport_of(const inter_engine *engine, const inter_bin
     return engine->lines && binding->by_lines && safe ? engine->lines : engine->transport;
 }
 
+/* The schedule is used again, as it was built. */
+static void forgo_nothing(inter_execution *execution) {
+    for (size_t i = 0; i < execution->schedule.count; i++)
+        execution->schedule.steps[i].forgone = false;
+    execution->forgoes = false;
+}
+
 void inter_execution_launch(inter_execution *execution, const inter_binding *binding) {
     inter_engine *engine = execution->engine;
     /* Only read from: the builders' send places. */
@@ -238,6 +247,8 @@ void inter_execution_launch(inter_execution *execution, const inter_binding *bin
     execution->counted_as = binding->counted_as;
     execution->processes = binding->processes;
     execution->tag = tag_base(engine, &execution->id);
+    if (execution->forgoes)
+        forgo_nothing(execution);
     execution->next = 0;
     execution->admitted = execution->here = 0;
     execution->busy_lanes = 0;
@@ -278,11 +289,9 @@ int inter_execution_start(inter_execution *execution, inter_engine *engine, inte
 void inter_execution_forgo(inter_execution *execution, int peer) {
     for (size_t i = execution->next; i < execution->schedule.count; i++) {
         inter_step *step = &execution->schedule.steps[i];
-        if (step->kind == INTER_STEP_SEND && step->peer == peer) {
-            step->kind = INTER_STEP_COPY; /* of nothing */
-            step->count = 0;
-        }
+        step->forgone |= step->kind == INTER_STEP_SEND && step->peer == peer;
     }
+    execution->forgoes = true;
 }
 
 /* Again at each look: more may be known to be out of reach, and what a transport could not take back, it may now. */

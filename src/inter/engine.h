@@ -105,6 +105,7 @@ struct inter_execution {
     unsigned busy_lanes; /* a bit each */
     bool done;
     bool at_most;             /* the binding's */
+    bool forgoes;             /* some of its sends */
     bool cancelled;           /* after an error what was under way has been taken back */
     bool told;                /* inter_engine_survey() has told of it … */
     unsigned moves, surveyed; /* … how often it moved on; at the last survey */

@@ -43,6 +43,7 @@ static inter_step *add(inter_schedule *schedule, enum inter_step_kind kind, int 
     inter_step *step = &schedule->steps[schedule->count++];
     step->kind = (uint8_t)kind;
     step->independent = false;
+    step->forgone = false;
     step->peer = peer;
     step->strand = schedule->strand;
     step->stage = schedule->stage;

@@ -41,6 +41,7 @@ enum inter_step_kind {
 typedef struct inter_step {
     uint8_t kind;     /* enum inter_step_kind */
     bool independent; /* the stages that follow do not wait for it */
+    bool forgone;     /* a send: not this time (inter_execution_forgo) */
     int32_t peer;
     uint32_t strand, stage; /* neither goes down; a strand's stages begin at 0 */
     inter_place left, right, out;

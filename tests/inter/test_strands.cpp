@@ -278,18 +278,33 @@ struct Answering {
     }
 
     void start(Job &job, bool at_most) {
-        inter_algorithm algorithm;
-        ASSERT_TRUE(inter_algorithm_find(INTER_ALLTOALLV, "nb1FT", &algorithm));
         job.executions(rank).emplace_back();
         execution = &job.executions(rank).back();
         *execution = inter_execution{};
+        run(job, at_most, 0);
+    }
+
+    // Once more, with others that are forgone.
+    void again(Job &job, bool (*not_sent)(int, int), uint64_t number) {
+        forgoes = not_sent;
+        here = 0;
+        std::fill(incoming.begin(), incoming.end(), -1);
+        for (int peer = 0; peer < size; peer++)
+            answered[size_t(peer)] = peer != rank && !forgoes(peer, rank);
+        run(job, true, number);
+    }
+
+    void run(Job &job, bool at_most, uint64_t number) {
+        inter_algorithm algorithm;
+        ASSERT_TRUE(inter_algorithm_find(INTER_ALLTOALLV, "nb1FT", &algorithm));
         execution->gate = admit;
         execution->arrived = arrived;
         execution->argument = this;
         inter_binding binding = between(outgoing.data(), incoming.data());
         binding.at_most = at_most;
-        ASSERT_EQ(inter_execution_start(execution, &job.engine(rank), {0, 0, false, 0}, &algorithm, &view, &binding),
-                  WEFT_SUCCESS);
+        ASSERT_EQ(
+            inter_execution_start(execution, &job.engine(rank), {0, number, false, 0}, &algorithm, &view, &binding),
+            WEFT_SUCCESS);
     }
 
     void check(uint64_t seed) const {
@@ -330,6 +345,30 @@ TEST(Following, IsSentButForWhatIsForgone) {
             }
             EXPECT_EQ(job.counts().messages, messages) << seed;
         }
+}
+
+// A schedule that is kept for the next time forgoes nothing then, unless it is told so again.
+TEST(Following, IsForgoneOnce) {
+    bool (*const patterns[])(int, int) = {[](int from, int) { return from == 1; }, [](int, int) { return false; }};
+    Job job(2, 0);
+    Answering zero(0, 2, patterns[0]), one(1, 2, patterns[0]);
+    one.view.contents = 7; // its arrays are the same each time: it does not know what the other is to be answered
+    zero.start(job, true);
+    one.start(job, true);
+    for (uint64_t round = 1; round < 7; round++) {
+        ASSERT_TRUE(job.finish()) << round;
+        for (const Answering *rank : {&zero, &one}) {
+            EXPECT_EQ(rank->execution->error, WEFT_SUCCESS);
+            rank->check(round);
+        }
+        const auto *steps = one.execution->schedule.steps;
+        zero.again(job, patterns[round / 2 % 2], round);
+        one.again(job, patterns[round / 2 % 2], round);
+        EXPECT_EQ(one.execution->schedule.steps, steps);
+    }
+    ASSERT_TRUE(job.finish());
+    zero.check(7);
+    one.check(7);
 }
 
 // Without at_most a shorter message than there is room for is an error of its receiver, who takes the others all the same.
