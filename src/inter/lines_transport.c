@@ -227,7 +227,7 @@ unsigned inter_lines_take(inter_lines *lines, inter_neighbour *from) {
     unsigned events = 0;
     for (bool over = false;;) {
         const uint32_t stamp = inter_lines_stamp(from, from->taken + 1), filled = inter_line_filled(stamp);
-        const bool has_new = filled > from->read, closed = stamp & INTER_LINE_CLOSED;
+        const bool has_new = filled > from->read, closed = filled && stamp & INTER_LINE_CLOSED; /* never an empty one */
         if (!take_line(lines, from, filled, closed, &events))
             break;
         if (over || closed) {

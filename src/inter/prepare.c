@@ -41,7 +41,8 @@ static bool is_prepared(const inter_execution *execution, const inter_algorithm 
     return a->collective == view->collective && a->count == view->count && a->element_bytes == view->element_bytes &&
            a->root == view->root && a->contents == view->contents && a->in_place == view->in_place &&
            a->rank == view->rank && a->size == view->size && a->leaves == view->leaves && a->stride == view->stride &&
-           a->typical == view->typical && b->build == algorithm->build && b->issue == algorithm->issue &&
+           a->typical == view->typical && a->sparse == view->sparse && !a->next == !view->next &&
+           b->build == algorithm->build && b->issue == algorithm->issue &&
            b->segment_bytes == algorithm->segment_bytes && b->parts[0] == algorithm->parts[0] &&
            b->parts[1] == algorithm->parts[1];
 }

@@ -51,6 +51,14 @@ static int sim_am_send(inter_transport *base, int peer, const inter_am_header *h
     return WEFT_SUCCESS;
 }
 
+/* Some, lest only one way is tried. */
+static bool sim_am_put(inter_transport *base, int peer, const inter_am_header *header, const void *buffer,
+                       size_t bytes) {
+    inter_completion completion = {0};
+    inter_request request = {.completion = &completion};
+    return bytes % 3 != 1 && !sim_am_send(base, peer, header, buffer, bytes, false, &request);
+}
+
 /* With the lock: the receiver is done with it. */
 static void end_message(inter_sim_rank *self, inter_sim_item *message) {
     self->sim->counts.waiting_messages--;
@@ -214,6 +222,7 @@ static bool sim_takes_layouts(const inter_transport *base, int peer, size_t byte
 
 void inter_sim_am_open(inter_sim_rank *self) {
     self->base.am_send = sim_am_send;
+    self->base.am_put = sim_am_put;
     self->base.am_fetch = sim_am_fetch;
     self->base.takes_layouts = sim_takes_layouts;
     self->base.am_drop = sim_am_drop;

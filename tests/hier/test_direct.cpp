@@ -292,6 +292,23 @@ TEST_P(Direct, OtherLengthsThanExpected) {
     });
 }
 
+// With a thread a process what is nothing but the part between processes keeps its schedule in the same slots: whatever was there before
+// is not taken for the telling's, nor the other way round, though both count from one.
+TEST(DirectAlone, SchedulesOfASlotAreNotMixedUp) {
+    threads::Watchdog watchdog(60);
+    JobShape shape{{1, 1}, WEFT_THREAD_SERIALIZED};
+    shape.slots = 2;
+    shape.algorithm = "gatherv=/direct,scatterv=/direct";
+    SimWorlds(shape).run([&](weft_comm *comm) {
+        for (int round = 0; round < 3; round++) {
+            EXPECT_EQ(alltoallv(comm, 3), WEFT_SUCCESS) << weft_last_error();
+            EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS);
+            EXPECT_EQ(gatherv(comm, 0, 3), WEFT_SUCCESS) << weft_last_error();
+            EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS);
+        }
+    });
+}
+
 INSTANTIATE_TEST_SUITE_P(Levels, Direct,
                          ::testing::Values(WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED, WEFT_THREAD_MULTIPLE),
                          [](const auto &level) { return level_name(level.param); });

@@ -12,6 +12,10 @@ void forge_line(inter_lines *lines, int peer, uint32_t place, uint32_t kind, uin
     atomic_store_explicit(&line->stamp, inter_line_stamp(from->taken + 1, filled), memory_order_release);
 }
 
+uint64_t lines_taken(const inter_lines *lines, int peer) {
+    return lines->neighbours[peer].taken;
+}
+
 uint64_t lines_opened(const inter_lines *lines, int peer) {
     return lines->neighbours[peer].sent;
 }

@@ -12,6 +12,9 @@ extern "C" {
  */
 void forge_line(inter_lines *lines, int peer, uint32_t place, uint32_t kind, uint32_t bytes, uint32_t filled);
 
+/** How many lines of `peer` are done with. */
+uint64_t lines_taken(const inter_lines *lines, int peer);
+
 /** How many lines have been opened to `peer`. */
 uint64_t lines_opened(const inter_lines *lines, int peer);
 

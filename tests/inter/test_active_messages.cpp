@@ -710,6 +710,19 @@ TEST(LinesOfOthers, LengthsAndPlacesAreNotTrusted) {
                 }
 }
 
+// Nor is a line left that has nothing: who writes its stamps anew all the time would keep the reader there.
+TEST(LinesOfOthers, AnEmptyLineIsNotClosed) {
+    LinesNetwork network(true, false);
+    Pending in; // somebody waits for what comes
+    uint64_t word = 0;
+    ASSERT_EQ(network.at[0]->recv(network.at[0], 1, 5, &word, sizeof(word), &in.request), WEFT_SUCCESS);
+    for (int round = 0; round < 3; round++) {
+        forge_line(network.lines[0], 1, 0, 0, 0, 0x80);
+        EXPECT_EQ(network.at[0]->progress(network.at[0]), 0u);
+        EXPECT_EQ(lines_taken(network.lines[0], 1), 0u);
+    }
+}
+
 // A line that is half filled is neither passed by nor waited for: the next message is found in either place.
 TEST(LinesOfOthers, WhatHasNoRoomInALineIsFoundInTheNext) {
     LinesNetwork network(true, false);
