@@ -9,19 +9,19 @@
 
 /** memcpy, fastest for one number and for 16 to 64 bytes: those in steps of 16 from both ends, which may overlap. */
 static inline void core_copy_short(void *to, const void *from, size_t bytes) {
-    enum { STEP = 16, STEPS = 4 };
+    const size_t step = 16;
     unsigned char *out = (unsigned char *)to;
     const unsigned char *in = (const unsigned char *)from;
     if (bytes == sizeof(uint64_t)) {
         memcpy(out, in, sizeof(uint64_t));
-    } else if (bytes >= STEP && bytes <= STEPS * STEP) {
-        const size_t last = bytes - STEP;
-        memcpy(out, in, STEP);
-        if (bytes > 2 * STEP) {
-            memcpy(out + STEP, in + STEP, STEP);
-            memcpy(out + last - STEP, in + last - STEP, STEP);
+    } else if (bytes >= step && bytes <= 4 * step) {
+        const size_t last = bytes - step;
+        memcpy(out, in, step);
+        if (bytes > 2 * step) {
+            memcpy(out + step, in + step, step);
+            memcpy(out + last - step, in + last - step, step);
         }
-        memcpy(out + last, in + last, STEP);
+        memcpy(out + last, in + last, step);
     } else if (bytes) {
         memcpy(out, in, bytes);
     }
