@@ -138,11 +138,10 @@ struct weft_comm {
     bool traces;        /* the world does */
     _Atomic bool talks; /* its thread, or it, has used messages: who waits looks after them … */
     bool minds;         /* … or, in collectives within a process, after messages or the network */
-    _Atomic bool
-        plain;        /* it talks, and its messages may take the short ways: nobody traces them, and it does not lend */
-    bool lends;       /* there is a progress thread: outside of weft threads lend it what they have under way */
-    unsigned looks;   /* of the present wait of a blocking collective, as far as they are counted (waits.h) */
-    hier_noted noted; /* of the blocking call that its user is in */
+    _Atomic bool plain; /* it talks, and its messages may take the short ways: no traces, no lending */
+    bool lends;         /* there is a progress thread: outside of weft threads lend it what they have under way */
+    unsigned looks;     /* of the present wait of a blocking collective, as far as they are counted (waits.h) */
+    hier_noted noted;   /* of the blocking call that its user is in */
     uint32_t context;
     unsigned context_steps; /* of agreements with it as the parent, of a process communicator: contexts.c */
     /* Of one that was split or duplicated: */
