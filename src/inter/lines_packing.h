@@ -72,8 +72,11 @@ static inline void inter_lines_copy(inter_neighbour *to, void *at, const void *f
     inter_pace_learn(&to->pace, core_now_ns() - since, bytes);
 }
 
-/** Writes a message to a neighbour; false when its lane has no room (or this process no memory for the name of an offer). */
-static inline bool inter_lines_write(inter_neighbour *to, const inter_stored *message) {
+/**
+ * Writes a message to a neighbour; false when its lane has no room (or this process no memory for the name of an offer). In place, whatever the
+ * compiler thinks of its length: else the message would go to memory on its way.
+ */
+__attribute__((always_inline)) static inline bool inter_lines_write(inter_neighbour *to, const inter_stored *message) {
     inter_lane *lane = to->to;
     uint32_t kind = inter_lines_abridge(to, message), bytes = (uint32_t)message->bytes; /* of an offer in it */
     uint32_t room = inter_lines_room(kind, bytes), left = to->left;
