@@ -113,6 +113,15 @@ static void listen_to_others(weft_comm *comm) {
         hier_look_at(comm->channel, &comm->agent->bell);
 }
 
+/* Where a message to a thread of another node goes, and with which header. */
+static int peer_of(const weft_comm *comm, int node, int thread) {
+    return hier_channel_peer(comm->channel, hier_layout_process(comm->layout, node), thread);
+}
+
+static inter_am_header header_of(const weft_comm *comm, int thread, int tag) {
+    return hier_wire_header(comm->context, comm->ledger->generation, thread, comm->rank, tag);
+}
+
 static bool may_be_copied(const weft_comm *comm, size_t bytes) {
     return bytes <= hier_eager_limit(comm->world, EAGER_BYTES_BETWEEN_PROCESSES);
 }
@@ -128,16 +137,12 @@ bool hier_message_send_away(weft_comm *comm, const void *buffer, size_t bytes, i
     bool listens = false;
     hier_channel_enter(channel);
     bool sent = (!request || hier_message_sent(comm)) &&
-                hier_carry_at_once(channel, hier_channel_peer(channel, hier_layout_process(layout, node), thread),
-                                   hier_wire_header(comm->context, comm->ledger->generation, thread, comm->rank, tag),
-                                   buffer, bytes);
+                hier_carry_at_once(channel, peer_of(comm, node, thread), header_of(comm, thread, tag), buffer, bytes);
     if (sent) {
         hier_observe_send(comm, node, bytes);
         listens = is_to_listen(comm, bytes);
-        if (request) {
-            *request = comm->sent;
-            comm->requests++;
-        }
+        if (request)
+            hier_message_hand_out_sent(comm, request);
     }
     hier_channel_leave(channel);
     if (listens)
@@ -151,9 +156,9 @@ static int send_away(hier_message *message, int node, int thread) {
     weft_comm *comm = envelope->comm;
     hier_letter *letter = &message->letter;
     letter->kind = HIER_LETTER_SEND;
-    letter->peer = hier_channel_peer(comm->channel, hier_layout_process(comm->layout, node), thread);
+    letter->peer = peer_of(comm, node, thread);
     letter->mailbox = comm->mailbox;
-    letter->header = hier_wire_header(comm->context, comm->ledger->generation, thread, comm->rank, envelope->tag);
+    letter->header = header_of(comm, thread, envelope->tag);
     letter->buffer = envelope->buffer;
     letter->bytes = envelope->bytes;
     letter->rendezvous = envelope->mode == HIER_SYNCHRONOUS || !may_be_copied(comm, envelope->bytes);

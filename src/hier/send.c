@@ -38,10 +38,8 @@ static int check(hier_envelope *envelope, bool receives) {
 
 /* `request`: of a nonblocking send, which is done; or NULL. */
 static inline int count_send(weft_comm *comm, size_t bytes, weft_request **request) {
-    if (request) {
-        *request = comm->sent;
-        comm->requests++;
-    }
+    if (request)
+        hier_message_hand_out_sent(comm, request);
     hier_observe_send_inside(comm, bytes);
     return WEFT_SUCCESS;
 }
@@ -99,15 +97,13 @@ static int block_send(hier_message *message) {
 
 /* A send that is done when it is started, like most, gives its request back for the one that stands for all of them. */
 static void lighten(hier_message *message, weft_request **request) {
-    bool light = message->base.kind == HIER_SEND && message->envelope.mode == HIER_STANDARD && message->base.comm->team;
-    weft_request *sent =
-        light && message->base.over && !message->send.error ? hier_message_sent(message->base.comm) : NULL;
-    if (!sent)
+    weft_comm *comm = message->base.comm;
+    bool light = message->base.kind == HIER_SEND && message->envelope.mode == HIER_STANDARD && comm->team;
+    if (!light || !message->base.over || message->send.error || !hier_message_sent(comm))
         return;
-    *request = sent;
     hier_message_observe_end(message);
     hier_message_give(message);
-    sent->comm->requests++;
+    hier_message_hand_out_sent(comm, request);
 }
 
 /* A request of a message, started unless it is persistent. */

@@ -9,6 +9,21 @@
 #include <inter/lines_packing.h>
 #include <stdlib.h>
 
+static inline inter_stored message_of(const inter_am_header *header, const void *buffer, size_t bytes, uint32_t kind,
+                                      inter_request *request) {
+    return (inter_stored){.request = request,
+                          .tag = header->words[0],
+                          .word = header->words[1],
+                          .buffer = buffer,
+                          .bytes = bytes,
+                          .kind = INTER_LINE_AM | kind};
+}
+
+/* Of one that is copied. */
+static inline uint32_t kind_of(size_t bytes) {
+    return bytes <= INTER_LINE_BYTES ? INTER_LINE_SHORT : INTER_LINE_EAGER;
+}
+
 static int lines_am_send(inter_transport *base, int peer, const inter_am_header *header, const void *buffer,
                          size_t bytes, bool rendezvous, inter_request *request) {
     inter_lines *lines = (inter_lines *)base;
@@ -16,14 +31,8 @@ static int lines_am_send(inter_transport *base, int peer, const inter_am_header 
     bool offered = rendezvous || bytes > INTER_EAGER_BYTES;
     if (!to->to || (offered && !lines->can_pull))
         return lines->inner->am_send(lines->inner, peer, header, buffer, bytes, rendezvous, request);
-    uint32_t kind = offered ? INTER_LINE_PULL : bytes <= INTER_LINE_BYTES ? INTER_LINE_SHORT : INTER_LINE_EAGER;
-    return inter_lines_post(lines, to,
-                            &(inter_stored){.request = request,
-                                            .tag = header->words[0],
-                                            .word = header->words[1],
-                                            .buffer = buffer,
-                                            .bytes = bytes,
-                                            .kind = INTER_LINE_AM | kind});
+    const inter_stored message = message_of(header, buffer, bytes, offered ? INTER_LINE_PULL : kind_of(bytes), request);
+    return inter_lines_post(lines, to, &message);
 }
 
 static bool lines_am_put(inter_transport *base, int peer, const inter_am_header *header, const void *buffer,
@@ -32,12 +41,7 @@ static bool lines_am_put(inter_transport *base, int peer, const inter_am_header 
     inter_neighbour *to = &lines->neighbours[peer];
     if (!to->to || to->waiting.first || bytes > INTER_EAGER_BYTES)
         return false;
-    const uint32_t kind = bytes <= INTER_LINE_BYTES ? INTER_LINE_SHORT : INTER_LINE_EAGER;
-    const inter_stored message = {.tag = header->words[0],
-                                  .word = header->words[1],
-                                  .buffer = buffer,
-                                  .bytes = bytes,
-                                  .kind = INTER_LINE_AM | kind};
+    const inter_stored message = message_of(header, buffer, bytes, kind_of(bytes), NULL);
     if (!inter_lines_write(to, &message))
         return false;
     inter_lines_wake(lines, to);

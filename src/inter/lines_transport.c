@@ -198,7 +198,10 @@ static inline bool is_wanted(const inter_lines *lines, const inter_neighbour *fr
     return from->posted || lines->listener;
 }
 
-/* Takes what a line has up to `filled`, all that it will have when it is `closed`; false when a message stays there: nobody wants it yet, or there is no memory. */
+/*
+ * Takes what a line has up to `filled`, all that it will have when it is `closed`; false when a message stays there: nobody wants it yet,
+ * or there is no memory.
+ */
 static bool take_line(inter_lines *lines, inter_neighbour *from, uint32_t filled, bool closed, unsigned *events) {
     const inter_line *line = &from->from->lines[inter_line_at(from->taken)];
     if (!from->read && closed) /* the sender is ahead: the next line is there too, or soon */
