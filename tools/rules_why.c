@@ -10,11 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WHY = 1, BYTES, NODES, THREADS, NONCOMMUTATIVE, REPRODUCIBLE, MACHINE };
+enum { WHY = 1, BYTES, NODES, THREADS, CROWDED, NONCOMMUTATIVE, REPRODUCIBLE, MACHINE };
 static const struct option options[] = {{"why", 1, 0, WHY},
                                         {"bytes", 1, 0, BYTES},
                                         {"nodes", 1, 0, NODES},
                                         {"threads", 1, 0, THREADS},
+                                        {"crowded", 0, 0, CROWDED},
                                         {"noncommutative", 0, 0, NONCOMMUTATIVE},
                                         {"reproducible", 0, 0, REPRODUCIBLE},
                                         {"machine", 1, 0, MACHINE},
@@ -49,6 +50,7 @@ void rules_why_help(FILE *file) {
         "    --bytes B        that one rank contributes in all, as in 64K (alltoall: all of its blocks); default 8\n"
         "    --nodes N        processes; default 2\n"
         "    --threads T      of a node; default 1\n"
+        "    --crowded        the nodes' host has fewer cores than they have threads\n"
         "    --noncommutative the operation must keep the order of the ranks\n"
         "    --reproducible   a sum of floating-point numbers under WEFT_REPRODUCIBLE=1\n"
         "    --machine TEXT   what predictions are for, as in latency=5us,bandwidth=1GB/s,processes=4 (here:\n"
@@ -97,6 +99,9 @@ static int parse_option(int letter, const char *value, rules_question *asked) {
         return parse_number("nodes", value, &asked->key.nodes);
     case THREADS:
         return parse_number("threads", value, &asked->key.threads);
+    case CROWDED:
+        asked->key.crowded = true;
+        return 0;
     case NONCOMMUTATIVE:
         asked->key.commutative = false;
         return 0;
@@ -155,6 +160,8 @@ static void print_question(const rules_question *asked) {
     printf("%s of %zu bytes a rank, %d node%s%s of %d thread%s", inter_collective_name(key->collective), asked->bytes,
            key->nodes, key->nodes == 1 ? "" : "s", key->nodes > 1 && key->one_host ? " of one host" : "", key->threads,
            key->threads == 1 ? "" : "s");
+    if (key->crowded)
+        printf(" on fewer cores");
     if (inter_is(key->collective, INTER_REDUCTIONS))
         printf(", an operation that %s%s", key->commutative ? "commutes" : "keeps the order of the ranks",
                key->bracketed ? ", in the fixed bracketing" : "");
@@ -178,6 +185,8 @@ static const char *reason(const hier_rule *rule, enum hier_miss miss, const hier
         return text;
     case HIER_MISS_HOSTS:
         return "no: for nodes of one host";
+    case HIER_MISS_CROWD:
+        return "no: for threads that share cores";
     case HIER_MISS_READS:
         return "no: for nodes of one host that may read each other's memory";
     case HIER_MISS_ORDER:

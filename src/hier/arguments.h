@@ -77,6 +77,7 @@ static inline hier_key hier_key_without_bytes(enum inter_collective collective, 
                       .commutative = true,
                       .bracketed = false,
                       .one_host = layout->one_host,
+                      .crowded = layout->crowded,
                       .reads = layout->reads};
 }
 

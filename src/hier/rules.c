@@ -7,15 +7,17 @@
  * GB/s) with one process on each host. tests/hier/test_rules.cpp holds every choice against the best of all. Where threads
  * matter it is because a node's block is that of all its threads: a limit in bytes falls as they become more.
  *
- * HIER_HOST: up to four processes of one host, which may share its cores: the model knows nothing of memory that is shared, nor of
- * a wake-up for each segment, and would take chains of short ones. These rows were measured there, and serve nobody else.
+ * HIER_HOST: processes of one host. The model knows nothing of memory that is shared, where a message costs as much as its way takes, so
+ * that few turns of few messages win. Measured with 2, 4, 8 and 16 processes on 16 cores; these rows serve nobody else.
  *
- * HIER_READS: likewise, where processes may read each other's memory: what each rank gets from another one is read straight from its
- * buffer (direct.h) as soon as that saves more than the exchange of addresses costs. With up to sixteen processes of two threads; and
- * the rows of HIER_HOST in front of them end where that is.
+ * HIER_CROWD: the same where they share the host's cores. Each turn then costs a change of threads, and each segment a wake-up: all messages
+ * at once, and long segments. Measured with 2 x 2 and 4 x 4 threads on 2 cores; beyond four processes they are what the model says.
  *
- * What up to four nodes have in segments is cut so that threads and network overlap (pieces.h). On one host two nodes get long ones,
- * which take longer than to wake who waits for one; three and four, what is copied twice where cores are short (INTER_CROWDED_BYTES).
+ * HIER_READS: as HIER_HOST, where processes may read each other's memory: what each rank gets from another one is read straight from its
+ * buffer (direct.h) as soon as that saves more than the exchange of addresses costs. With up to sixteen processes.
+ *
+ * What up to four nodes have in segments is cut so that threads and network overlap (pieces.h). Where cores are short two nodes get long
+ * ones, which take longer than to wake who waits for one; three and four, what is copied twice (INTER_CROWDED_BYTES).
  * Over a network short ones also keep both directions of a link busy; measured at 1 Gbit/s. To the model they are as good as none.
  *
  * HIER_STRUCTURE: one node, where the process level does nothing; or collectives whose counts only some ranks know, so that
@@ -24,10 +26,11 @@
  * The last rows of reductions are for operands that must meet in the fixed bracketing. There is nothing to choose but between
  * whole vectors and slices: the limit is where a second message costs as much as the bytes that it spares.
  *
- * The thread level's limits are measured: what fits a cell goes inline, on one node sums up to 256 bytes, and of two threads what
- * they show each other up to so much: then they meet once, not twice, at the price of a copy. By flags two threads meet less often than by
- * slices; and what both read of a long allgather is read once by slices, which counts while all of it is in the caches. What all nodes' threads gather must fit
- * the tray, too.
+ * The thread level's limits are measured, with 2 threads on 2 cores and 3 to 16 on 16. What goes inline is copied once more, but nobody need
+ * wait for those who read it: that pays for a line or some, and to the end of the cell (INTRA_INLINE_BYTES) where cores are short and each
+ * meeting costs changes of threads. By flags threads meet less often than by slices; and what all read of a long allgather is read once
+ * by slices, which counts while all of it is in the caches. `counter` and `tree` were never ahead on cores that share an L3, so no row names
+ * them. What all nodes' threads gather must fit the tray, too.
  */
 #include <hier/select.h>
 #include <intra/team.h>
@@ -43,19 +46,29 @@
 const hier_rule hier_rules[] = {
     /* of                      nodes thrds bytes     process                   segment   threads      from */
     {INTER_BARRIER,                2, ANY, ALL,      "DISS",                   0,        HIER_FLAGS,  HIER_MODEL},
+    {INTER_BARRIER,               12, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_CROWD},
+    {INTER_BARRIER,               16, ANY, ALL,      "DISS",                   0,        HIER_FLAGS,  HIER_HOST},
     {INTER_BARRIER,               12, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_BARRIER,              ANY, ANY, ALL,      "DISS",                   0,        HIER_FLAGS,  HIER_MODEL},
 
     {INTER_BCAST,                  1,   2, 256,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
-    {INTER_BCAST,                  1,   2, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
+    {INTER_BCAST,                  1, ANY, 48,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_BCAST,                  1, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
+    {INTER_BCAST,                  8, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_HOST},
+    {INTER_BCAST,                 16, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_CROWD},
+    {INTER_BCAST,                 16, ANY, INLINE,   "bFaT",                   0,        HIER_INLINE, HIER_HOST},
     {INTER_BCAST,                 24, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_BCAST,                ANY, ANY, INLINE,   "bFaT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_BCAST,                  2,   1, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
-    {INTER_BCAST,                  2, ANY, KIB(512), "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
-    {INTER_BCAST,                  2, ANY, ALL,      "nbFT",                   KIB(512), HIER_FLAGS,  HIER_HOST},
-    {INTER_BCAST,                  2, ANY, ALL,      "nbFT",                   KIB(16),  HIER_FLAGS,  HIER_MODEL},
+    {INTER_BCAST,                  2, ANY, KIB(512), "nbFT",                   0,        HIER_FLAGS,  HIER_CROWD},
+    {INTER_BCAST,                  2, ANY, ALL,      "nbFT",                   KIB(512), HIER_FLAGS,  HIER_CROWD},
     {INTER_BCAST,                  4, ANY, KIB(32),  "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
-    {INTER_BCAST,                  4, ANY, ALL,      "MST",                    KIB(32),  HIER_FLAGS,  HIER_HOST},
+    {INTER_BCAST,                  4, ANY, ALL,      "MST",                    KIB(32),  HIER_FLAGS,  HIER_CROWD},
+    {INTER_BCAST,                  4, ANY, ALL,      "nbFT",                   KIB(64),  HIER_FLAGS,  HIER_HOST},
+    {INTER_BCAST,                  2, ANY, ALL,      "nbFT",                   KIB(16),  HIER_FLAGS,  HIER_MODEL},
+    {INTER_BCAST,                 12, ANY, KIB(8),   "nbFT",                   0,        HIER_FLAGS,  HIER_CROWD},
+    {INTER_BCAST,                  8, ANY, KIB(8),   "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
+    {INTER_BCAST,                 16, ANY, KIB(16),  "bFaT",                   0,        HIER_FLAGS,  HIER_HOST},
     {INTER_BCAST,                 12, ANY, KIB(8),   "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_BCAST,                ANY, ANY, KIB(16),  "bFaT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_BCAST,                ANY, ANY, KIB(64),  "MST",                    0,        HIER_FLAGS,  HIER_MODEL},
@@ -73,7 +86,10 @@ const hier_rule hier_rules[] = {
     {INTER_SCATTER,                1,   2, 24,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_SCATTER,                1, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_SCATTER,               32, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
+    {INTER_SCATTER,                2,   1, KIB(64),  "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
+    {INTER_SCATTER,                2, ANY, KIB(64),  "nbFT",                   0,        HIER_FLAGS,  HIER_CROWD},
     {INTER_SCATTER,                2, ANY, KIB(16),  "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
+    {INTER_SCATTER,                2, ANY, ALL,      "nbFT",                   0,        HIER_DIRECT, HIER_READS},
     {INTER_SCATTER,               16, ANY, KIB(64),  "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
     {INTER_SCATTER,               16, ANY, ALL,      "nbFT",                   0,        HIER_DIRECT, HIER_READS},
     {INTER_SCATTER,                4,   1, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
@@ -89,11 +105,11 @@ const hier_rule hier_rules[] = {
     {INTER_SCATTERV,              16,  32, ALL,      "nbFT",                   0,        HIER_DIRECT, HIER_READS},
     {INTER_SCATTERV,             ANY, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
 
-    {INTER_GATHER,                 1,   2, 32,       "nb1FT",                  0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_GATHER,                 1, ANY, 32,       "nb1FT",                  0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_GATHER,                 1, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_GATHER,                32, ANY, INLINE,   "nb1FT",                  0,        HIER_INLINE, HIER_MODEL},
     {INTER_GATHER,                16,   1, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_HOST},
-    {INTER_GATHER,                 2, ANY, KIB(16),  "nb1FT",                  0,        HIER_FLAGS,  HIER_HOST},
+    {INTER_GATHER,                 2, ANY, KIB(16),  "nb1FT",                  0,        HIER_FLAGS,  HIER_CROWD},
     {INTER_GATHER,                16, ANY, KIB(8),   "nb1FT",                  0,        HIER_FLAGS,  HIER_HOST},
     {INTER_GATHER,                16, ANY, ALL,      "nb1FT",                  0,        HIER_DIRECT, HIER_READS},
     {INTER_GATHER,                32, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_MODEL},
@@ -110,15 +126,35 @@ const hier_rule hier_rules[] = {
     {INTER_ALLGATHER,              1,   2, KIB(128), "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_ALLGATHER,              1,   2, MIB(1),   "nbFT",                   0,        HIER_SLICES, HIER_STRUCTURE},
     {INTER_ALLGATHER,              1,   2, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
-    {INTER_ALLGATHER,              1, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_ALLGATHER,              1, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_CROWD},
+    {INTER_ALLGATHER,              1, ANY, 512,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_ALLGATHER,              1, ANY, KIB(32),  "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
+    {INTER_ALLGATHER,              1,   8, ALL,      "nbFT",                   0,        HIER_SLICES, HIER_STRUCTURE},
+    {INTER_ALLGATHER,              1, ANY, MIB(1),   "nbFT",                   0,        HIER_SLICES, HIER_STRUCTURE},
+    {INTER_ALLGATHER,              1, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_ALLGATHER,              2,   2, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_ALLGATHER,              4,   4, 256,      "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
+    {INTER_ALLGATHER,              8,   8, 64,       "nbFT",                   0,        HIER_INLINE, HIER_CROWD},
+    {INTER_ALLGATHER,             16,  16, 16,       "nbFT",                   0,        HIER_INLINE, HIER_CROWD},
+    {INTER_ALLGATHER,              8,   8, 64,       "nbBDE",                  0,        HIER_INLINE, HIER_HOST},
+    {INTER_ALLGATHER,             16,  16, 16,       "nbBDE",                  0,        HIER_INLINE, HIER_HOST},
     {INTER_ALLGATHER,              8,   8, 64,       "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_ALLGATHER,             16,  16, 16,       "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_ALLGATHER,              4,   1, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
-    {INTER_ALLGATHER,              4, ANY, KIB(16),  "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
-    {INTER_ALLGATHER,              4, ANY, KIB(512), "nbFT",                   0,        HIER_SLICES, HIER_HOST},
+    {INTER_ALLGATHER,              4, ANY, KIB(16),  "nbFT",                   0,        HIER_FLAGS,  HIER_CROWD},
+    {INTER_ALLGATHER,              4, ANY, KIB(512), "nbFT",                   0,        HIER_SLICES, HIER_CROWD},
+    {INTER_ALLGATHER,              4, ANY, ALL,      "nbFT",                   KIB(256), HIER_FLAGS,  HIER_CROWD},
+    {INTER_ALLGATHER,             16, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_CROWD},
+    {INTER_ALLGATHER,             16, ANY, KIB(2),   "nbBDE",                  0,        HIER_FLAGS,  HIER_HOST},
+    {INTER_ALLGATHER,             16,   1, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
+    {INTER_ALLGATHER,              4, ANY, KIB(8),   "nbBDE",                  0,        HIER_FLAGS,  HIER_HOST},
+    {INTER_ALLGATHER,             16, ANY, KIB(16),  "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
+    {INTER_ALLGATHER,              2, ANY, KIB(512), "nbFT",                   0,        HIER_SLICES, HIER_HOST},
+    {INTER_ALLGATHER,             16, ANY, KIB(512), "nbBKT",                  0,        HIER_SLICES, HIER_HOST},
     {INTER_ALLGATHER,              4, ANY, ALL,      "nbFT",                   KIB(256), HIER_FLAGS,  HIER_HOST},
+    {INTER_ALLGATHER,             16, ANY, MIB(1),   "nbBKT",                  0,        HIER_SLICES, HIER_HOST},
+    {INTER_ALLGATHER,             16, ANY, ALL,      "nbFT",                   KIB(256), HIER_SLICES, HIER_HOST},
+    {INTER_ALLGATHER,              4, ANY, KIB(16),  "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLGATHER,              4, ANY, KIB(512), "nbFT",                   KIB(16),  HIER_SLICES, HIER_MODEL},
     {INTER_ALLGATHER,              4, ANY, ALL,      "nbFT",                   KIB(16),  HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLGATHER,             24, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
@@ -154,9 +190,11 @@ const hier_rule hier_rules[] = {
     {INTER_ALLTOALL,               1,   2, 256,      "nb1FT",                  0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_ALLTOALL,               1,   2, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_ALLTOALL,              16, ANY, INLINE,   "nb1FT",                  0,        HIER_INLINE, HIER_MODEL},
+    {INTER_ALLTOALL,              16,   1, KIB(128), "nb1FT",                  0,        HIER_FLAGS,  HIER_HOST},
+    {INTER_ALLTOALL,              16, ANY, KIB(128), "nb1FT",                  0,        HIER_FLAGS,  HIER_CROWD},
     {INTER_ALLTOALL,               2, ANY, KIB(16),  "nb1FT",                  0,        HIER_FLAGS,  HIER_HOST},
-    {INTER_ALLTOALL,               4, ANY, KIB(32),  "nb1FT",                  0,        HIER_FLAGS,  HIER_HOST},
-    {INTER_ALLTOALL,              16, ANY, KIB(128), "nb1FT",                  0,        HIER_FLAGS,  HIER_HOST},
+    {INTER_ALLTOALL,               2, ANY, ALL,      "nb1FT",                  0,        HIER_DIRECT, HIER_READS},
+    {INTER_ALLTOALL,              16, ANY, KIB(32),  "nb1FT",                  0,        HIER_FLAGS,  HIER_HOST},
     {INTER_ALLTOALL,              16, ANY, ALL,      "nb1FT",                  0,        HIER_DIRECT, HIER_READS},
     {INTER_ALLTOALL,               4, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_HOST},
     {INTER_ALLTOALL,               4, ANY, ALL,      "nb1FT",                  KIB(16),  HIER_FLAGS,  HIER_MODEL},
@@ -177,15 +215,33 @@ const hier_rule hier_rules[] = {
 
     {INTER_REDUCE,                 1,   2, 32,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_REDUCE,                 1,   2, KIB(8),   "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
+    {INTER_REDUCE,                 1, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_CROWD},
+    {INTER_REDUCE,                 1,   8, 48,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_REDUCE,                 1,   8, KIB(4),   "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
+    {INTER_REDUCE,                 1, ANY, 256,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_REDUCE,                 1, ANY, KIB(4),   "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
+    {INTER_REDUCE,                 1, ANY, ALL,      "nbFT",                   0,        HIER_SLICES, HIER_STRUCTURE},
+    {INTER_REDUCE,                 4, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_CROWD},
+    {INTER_REDUCE,                 2, ANY, KIB(4),   "MST",                    0,        HIER_SLICES, HIER_CROWD},
+    {INTER_REDUCE,                 4, ANY, KIB(4),   "nbFT",                   0,        HIER_SLICES, HIER_CROWD},
+    {INTER_REDUCE,                16, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_CROWD},
+    {INTER_REDUCE,                 8, ANY, KIB(4),   "nbFT",                   0,        HIER_SLICES, HIER_CROWD},
+    {INTER_REDUCE,                 4, ANY, 256,      "nbFT",                   0,        HIER_INLINE, HIER_HOST},
+    {INTER_REDUCE,                 4, ANY, KIB(4),   "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
+    {INTER_REDUCE,                16, ANY, 256,      "MST",                    0,        HIER_INLINE, HIER_HOST},
+    {INTER_REDUCE,                16, ANY, KIB(4),   "MST",                    0,        HIER_FLAGS,  HIER_HOST},
     {INTER_REDUCE,                24, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_REDUCE,               ANY, ANY, INLINE,   "MST",                    0,        HIER_INLINE, HIER_MODEL},
     {INTER_REDUCE,                 2,   1, KIB(16),  "MST",                    0,        HIER_SLICES, HIER_HOST},
     {INTER_REDUCE,                 2,   1, KIB(32),  "MST",                    KIB(8),   HIER_SLICES, HIER_HOST},
     {INTER_REDUCE,                 2,   1, ALL,      "MST",                    0,        HIER_SLICES, HIER_HOST},
     {INTER_REDUCE,                 2, ANY, KIB(512), "MST",                    0,        HIER_SLICES, HIER_HOST},
-    {INTER_REDUCE,                 2, ANY, ALL,      "MST",                    KIB(512), HIER_SLICES, HIER_HOST},
+    {INTER_REDUCE,                 2, ANY, ALL,      "MST",                    KIB(512), HIER_SLICES, HIER_CROWD},
+    {INTER_REDUCE,                 2, ANY, ALL,      "MST",                    KIB(64),  HIER_SLICES, HIER_HOST},
     {INTER_REDUCE,                 4, ANY, KIB(32),  "nbFT",                   0,        HIER_SLICES, HIER_HOST},
-    {INTER_REDUCE,                 4, ANY, ALL,      "MST",                    KIB(32),  HIER_SLICES, HIER_HOST},
+    {INTER_REDUCE,                 4, ANY, ALL,      "MST",                    KIB(32),  HIER_SLICES, HIER_CROWD},
+    {INTER_REDUCE,                 4, ANY, KIB(128), "MST",                    KIB(32),  HIER_SLICES, HIER_HOST},
+    {INTER_REDUCE,                 4, ANY, ALL,      "CHAIN",                  KIB(32),  HIER_SLICES, HIER_HOST},
     {INTER_REDUCE,                 8, ANY, KIB(4),   "nbFT",                   0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE,               ANY, ANY, KIB(16),  "MST",                    0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE,                 6, ANY, KIB(32),  "MST",                    KIB(8),   HIER_SLICES, HIER_MODEL},
@@ -204,21 +260,35 @@ const hier_rule hier_rules[] = {
 
     {INTER_ALLREDUCE,              1,   2, 128,      "nbBDE",                  0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_ALLREDUCE,              1,   2, KIB(8),   "nbBDE",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
-    {INTER_ALLREDUCE,              1,   4, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_ALLREDUCE,              1, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_CROWD},
     {INTER_ALLREDUCE,              1, ANY, 256,      "nbBDE",                  0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_ALLREDUCE,              1,   8, KIB(4),   "nbBDE",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
+    {INTER_ALLREDUCE,              1, ANY, KIB(1),   "nbBDE",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_ALLREDUCE,              1, ANY, ALL,      "nbBDE",                  0,        HIER_SLICES, HIER_STRUCTURE},
-    {INTER_ALLREDUCE,              2, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_MODEL},
-    {INTER_ALLREDUCE,             12, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
-    {INTER_ALLREDUCE,            ANY, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_MODEL},
+    {INTER_ALLREDUCE,              2,   1, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_HOST},
     {INTER_ALLREDUCE,              2,   1, KIB(16),  "nbBDE",                  0,        HIER_SLICES, HIER_HOST},
     {INTER_ALLREDUCE,              2,   1, KIB(32),  "RAB",                    0,        HIER_SLICES, HIER_HOST},
     {INTER_ALLREDUCE,              2,   1, KIB(128), "nbBDE",                  0,        HIER_SLICES, HIER_HOST},
     {INTER_ALLREDUCE,              2,   1, MIB(2),   "RAB",                    0,        HIER_SLICES, HIER_HOST},
     {INTER_ALLREDUCE,              2,   1, ALL,      "BKT",                    0,        HIER_SLICES, HIER_HOST},
-    {INTER_ALLREDUCE,              2,   4, KIB(8),   "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
-    {INTER_ALLREDUCE,              4, ANY, KIB(8),   "nbFT",                   0,        HIER_SLICES, HIER_HOST},
+    {INTER_ALLREDUCE,              2, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_CROWD},
+    {INTER_ALLREDUCE,             12, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_CROWD},
+    {INTER_ALLREDUCE,              2,   4, KIB(8),   "nbFT",                   0,        HIER_FLAGS,  HIER_CROWD},
+    {INTER_ALLREDUCE,              4, ANY, KIB(8),   "nbFT",                   0,        HIER_SLICES, HIER_CROWD},
+    {INTER_ALLREDUCE,             12, ANY, KIB(4),   "nbFT",                   0,        HIER_SLICES, HIER_CROWD},
+    {INTER_ALLREDUCE,              2, ANY, 256,      "nbBDE",                  0,        HIER_INLINE, HIER_HOST},
+    {INTER_ALLREDUCE,              2, ANY, KIB(2),   "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
+    {INTER_ALLREDUCE,              4, ANY, 256,      "nbFT",                   0,        HIER_INLINE, HIER_HOST},
+    {INTER_ALLREDUCE,              4, ANY, KIB(1),   "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
+    {INTER_ALLREDUCE,             16, ANY, 256,      "nbBDE",                  0,        HIER_INLINE, HIER_HOST},
+    {INTER_ALLREDUCE,              2, ANY, KIB(8),   "nbFT",                   0,        HIER_SLICES, HIER_HOST},
+    {INTER_ALLREDUCE,             16, ANY, KIB(8),   "nbBDE",                  0,        HIER_SLICES, HIER_HOST},
+    {INTER_ALLREDUCE,              2, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_MODEL},
+    {INTER_ALLREDUCE,             12, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
+    {INTER_ALLREDUCE,            ANY, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_MODEL},
     {INTER_ALLREDUCE,              2, ANY, MIB(2),   "RAB",                    0,        HIER_SLICES, HIER_HOST},
-    {INTER_ALLREDUCE,              4, ANY, KIB(32),  "BKT",                    0,        HIER_SLICES, HIER_HOST},
+    {INTER_ALLREDUCE,              4, ANY, KIB(32),  "BKT",                    0,        HIER_SLICES, HIER_CROWD},
+    {INTER_ALLREDUCE,              4, ANY, KIB(32),  "nbBDE",                  0,        HIER_SLICES, HIER_HOST},
     {INTER_ALLREDUCE,              4, ANY, KIB(128), "RAB",                    KIB(32),  HIER_SLICES, HIER_HOST},
     {INTER_ALLREDUCE,              4, ANY, MIB(2),   "RAB",                    0,        HIER_SLICES, HIER_HOST},
     {INTER_ALLREDUCE,              4, ANY, ALL,      "RAB",                    MIB(1),   HIER_SLICES, HIER_HOST},
@@ -237,7 +307,7 @@ const hier_rule hier_rules[] = {
     {INTER_ALLREDUCE,            ANY, ANY, ALL,      "RAB",                    KIB(256), HIER_SLICES, HIER_MODEL},
     {INTER_ALLREDUCE,              1,   2, 128,      "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_ALLREDUCE,              1,   2, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
-    {INTER_ALLREDUCE,              1,   4, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_ALLREDUCE,              1, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_CROWD},
     {INTER_ALLREDUCE,              1, ANY, 256,      "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_ALLREDUCE,              1, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
     {INTER_ALLREDUCE,            ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
@@ -245,8 +315,10 @@ const hier_rule hier_rules[] = {
     {INTER_ALLREDUCE,            ANY, ANY, KIB(8),   "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
     {INTER_ALLREDUCE,            ANY, ANY, ALL,      "SFOLD",                  0,        HIER_SLICES, HIER_STRUCTURE},
 
-    {INTER_REDUCE_SCATTER,         1,   2, 512,      "nbBDE",                  0,        HIER_INLINE, HIER_STRUCTURE},
-    {INTER_REDUCE_SCATTER,         1,   2, KIB(16),  "nbBDE",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
+    {INTER_REDUCE_SCATTER,         1, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_CROWD},
+    {INTER_REDUCE_SCATTER,         1, ANY, 512,      "nbBDE",                  0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_REDUCE_SCATTER,         1, ANY, KIB(16),  "nbBDE",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
+    {INTER_REDUCE_SCATTER,         1, ANY, ALL,      "nbBDE",                  0,        HIER_SLICES, HIER_STRUCTURE},
     {INTER_REDUCE_SCATTER,       ANY, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_MODEL},
     {INTER_REDUCE_SCATTER,       ANY, ANY, INLINE,   "MSTReduce+MSTScatterv",  0,        HIER_INLINE, HIER_MODEL},
     {INTER_REDUCE_SCATTER,         3,   1, MIB(1),   "nbBKT",                  0,        HIER_SLICES, HIER_HOST},
@@ -276,8 +348,10 @@ const hier_rule hier_rules[] = {
     {INTER_REDUCE_SCATTER,       ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_REDUCE_SCATTER,       ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
 
-    {INTER_REDUCE_SCATTER_BLOCK,   1,   2, 512,      "nbBDE",                  0,        HIER_INLINE, HIER_STRUCTURE},
-    {INTER_REDUCE_SCATTER_BLOCK,   1,   2, KIB(16),  "nbBDE",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
+    {INTER_REDUCE_SCATTER_BLOCK,   1, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_CROWD},
+    {INTER_REDUCE_SCATTER_BLOCK,   1, ANY, 512,      "nbBDE",                  0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_REDUCE_SCATTER_BLOCK,   1, ANY, KIB(16),  "nbBDE",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
+    {INTER_REDUCE_SCATTER_BLOCK,   1, ANY, ALL,      "nbBDE",                  0,        HIER_SLICES, HIER_STRUCTURE},
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_MODEL},
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, INLINE,   "MSTReduce+MSTScatterv",  0,        HIER_INLINE, HIER_MODEL},
     {INTER_REDUCE_SCATTER_BLOCK,   3,   1, MIB(1),   "nbBKT",                  0,        HIER_SLICES, HIER_HOST},
@@ -309,12 +383,21 @@ const hier_rule hier_rules[] = {
 
     {INTER_SCAN,                   1,   2, 32,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_SCAN,                   1,   2, KIB(32),  "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
+    {INTER_SCAN,                   1, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_CROWD},
+    {INTER_SCAN,                   1, ANY, 256,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_SCAN,                   1, ANY, KIB(4),   "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
+    {INTER_SCAN,                   1, ANY, ALL,      "nbFT",                   0,        HIER_SLICES, HIER_STRUCTURE},
+    {INTER_SCAN,                  16, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_CROWD},
+    {INTER_SCAN,                   4, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_HOST},
+    {INTER_SCAN,                  16, ANY, INLINE,   "BDE",                    0,        HIER_INLINE, HIER_HOST},
     {INTER_SCAN,                  24, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_SCAN,                 ANY, ANY, INLINE,   "BDE",                    0,        HIER_INLINE, HIER_MODEL},
     {INTER_SCAN,                   2,   1, ALL,      "nbFT",                   0,        HIER_SLICES, HIER_HOST},
     {INTER_SCAN,                   2, ANY, ALL,      "BDE",                    0,        HIER_SLICES, HIER_HOST},
     {INTER_SCAN,                   4, ANY, KIB(32),  "nbFT",                   0,        HIER_SLICES, HIER_HOST},
     {INTER_SCAN,                   4, ANY, ALL,      "linear",                 KIB(32),  HIER_SLICES, HIER_HOST},
+    {INTER_SCAN,                   8, ANY, KIB(4),   "nbFT",                   0,        HIER_SLICES, HIER_CROWD},
+    {INTER_SCAN,                  16, ANY, KIB(16),  "BDE",                    0,        HIER_SLICES, HIER_HOST},
     {INTER_SCAN,                   8, ANY, KIB(4),   "nbFT",                   0,        HIER_SLICES, HIER_MODEL},
     {INTER_SCAN,                 ANY, ANY, KIB(32),  "BDE",                    0,        HIER_SLICES, HIER_MODEL},
     {INTER_SCAN,                   6, ANY, ALL,      "linear",                 KIB(16),  HIER_SLICES, HIER_MODEL},
@@ -333,11 +416,20 @@ const hier_rule hier_rules[] = {
 
     {INTER_EXSCAN,                 1,   2, 32,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_EXSCAN,                 1,   2, KIB(8),   "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
+    {INTER_EXSCAN,                 1, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_CROWD},
+    {INTER_EXSCAN,                 1, ANY, 256,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_EXSCAN,                 1, ANY, KIB(4),   "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
+    {INTER_EXSCAN,                 1, ANY, ALL,      "nbFT",                   0,        HIER_SLICES, HIER_STRUCTURE},
+    {INTER_EXSCAN,                16, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_CROWD},
+    {INTER_EXSCAN,                 4, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_HOST},
+    {INTER_EXSCAN,                16, ANY, INLINE,   "BDE",                    0,        HIER_INLINE, HIER_HOST},
     {INTER_EXSCAN,                24, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_EXSCAN,               ANY, ANY, INLINE,   "BDE",                    0,        HIER_INLINE, HIER_MODEL},
     {INTER_EXSCAN,                 2, ANY, ALL,      "BDE",                    0,        HIER_SLICES, HIER_HOST},
     {INTER_EXSCAN,                 4, ANY, KIB(32),  "nbFT",                   0,        HIER_SLICES, HIER_HOST},
     {INTER_EXSCAN,                 4, ANY, ALL,      "linear",                 KIB(32),  HIER_SLICES, HIER_HOST},
+    {INTER_EXSCAN,                 8, ANY, KIB(4),   "nbFT",                   0,        HIER_SLICES, HIER_CROWD},
+    {INTER_EXSCAN,                16, ANY, KIB(16),  "BDE",                    0,        HIER_SLICES, HIER_HOST},
     {INTER_EXSCAN,                 8, ANY, KIB(4),   "nbFT",                   0,        HIER_SLICES, HIER_MODEL},
     {INTER_EXSCAN,               ANY, ANY, KIB(32),  "BDE",                    0,        HIER_SLICES, HIER_MODEL},
     {INTER_EXSCAN,                 6, ANY, ALL,      "linear",                 KIB(16),  HIER_SLICES, HIER_MODEL},

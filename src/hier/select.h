@@ -41,13 +41,15 @@ typedef struct hier_key {
     bool commutative;
     bool bracketed; /* operands must meet in the fixed bracketing (core/bracket.h) */
     bool one_host;  /* all nodes are processes of one host … */
-    bool reads;     /* … several, and each may read the memory of the others */
+    bool crowded;   /* … and a core has to carry several of their threads */
+    bool reads;     /* … several nodes, and each may read the memory of the others */
 } hier_key;
 
 /** Where a rule's limits and its process-level algorithm come from. */
 enum hier_origin {
     HIER_MODEL,    /* no other algorithm is predicted to be much faster (inter/predict.h); tests/hier/test_rules.cpp */
     HIER_HOST,     /* measured on one host, where the model's network does not hold; serves nobody else */
+    HIER_CROWD,    /* as HIER_HOST, where a core has to carry several threads */
     HIER_READS,    /* as HIER_HOST, where processes may read each other's memory */
     HIER_STRUCTURE /* ranks know too little, or the thread level asks for it */
 };
@@ -67,7 +69,7 @@ typedef struct hier_rule {
     enum hier_origin origin;
 } hier_rule;
 
-#define HIER_MAX_RULES 384
+#define HIER_MAX_RULES 512
 
 typedef struct hier_selector {
     const hier_rule *table;
@@ -91,6 +93,7 @@ enum hier_miss {
     HIER_MISS_THREADS,
     HIER_MISS_BYTES,
     HIER_MISS_HOSTS,
+    HIER_MISS_CROWD,
     HIER_MISS_READS,
     HIER_MISS_ORDER,
     HIER_MISS_BRACKETS
@@ -126,8 +129,10 @@ static inline enum hier_miss hier_rule_misses(const hier_selector *selector, con
         return HIER_MISS_THREADS;
     if (key.bytes > rule->max_bytes)
         return HIER_MISS_BYTES;
-    if (!key.one_host && rule->origin == HIER_HOST)
+    if (!key.one_host && (rule->origin == HIER_HOST || rule->origin == HIER_CROWD))
         return HIER_MISS_HOSTS;
+    if (!key.crowded && rule->origin == HIER_CROWD)
+        return HIER_MISS_CROWD;
     if (!key.reads && rule->origin == HIER_READS)
         return HIER_MISS_READS;
     if (!key.commutative && hier_rule_algorithm(selector, rule)->commutes)

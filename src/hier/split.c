@@ -168,6 +168,7 @@ int hier_split_lay_out(hier_split *plan) {
     for (int node = 0; node < nodes; node++)
         parts.offsets[node + 1] += parts.offsets[node];
     hier_world_survey(parent->world, &plan->layout);
+    plan->layout.crowded = parent->layout->crowded;
     place_ranks(group, ranks, index, &parts, next, nodes);
     find_self(plan, &parts);
     if (is_in_order(&parts, ranks))

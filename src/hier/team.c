@@ -179,14 +179,15 @@ static int exchange_entries(weft_comm *parent, hier_caller by, int threads, bool
 
 /*
  * Do all make the team? `usable` false: this process will not, and then nobody does. `awake`: no thread of this process sleeps, and
- * on return, none of any process does. Every process comes here or none.
+ * on return, none of any process does; `roomy`: likewise, each has a core of its own. Every process comes here or none.
  */
-static int agree(weft_comm *parent, hier_caller by, bool usable, bool *awake) {
-    uint64_t says[2] = {usable, *awake};
-    int code = hier_agree(parent, by, says, 2, WEFT_BAND);
+static int agree(weft_comm *parent, hier_caller by, bool usable, bool *awake, bool *roomy) {
+    uint64_t says[] = {usable, *awake, *roomy};
+    int code = hier_agree(parent, by, says, sizeof(says) / sizeof(*says), WEFT_BAND);
     if (code)
         return code;
     *awake = says[1];
+    *roomy = says[2];
     if (!says[0])
         return usable ? core_error(WEFT_ERR_NOMEM, "rank %d: weft_team_create: another process has no memory for it",
                                    parent->rank)
@@ -217,8 +218,8 @@ static void open_to_messages(weft_team *team, bool awake) {
 /* What comes from another host takes longer than to wake who sleeps, and needs a core where it arrives. */
 #define YIELDS_BETWEEN_HOSTS 200u
 
-static core_waiting waiting_of(weft_team *team, const weft_comm *parent, const entry *entries) {
-    core_waiting waiting = core_waiting_resolve(team->world->config.wait_policy, oversubscribed(team, parent, entries));
+static core_waiting waiting_of(const weft_team *team, bool crowded) {
+    core_waiting waiting = core_waiting_resolve(team->world->config.wait_policy, crowded);
     if (!team->layout.one_host && waiting.yields > YIELDS_BETWEEN_HOSTS)
         waiting.yields = YIELDS_BETWEEN_HOSTS;
     return waiting;
@@ -227,15 +228,18 @@ static core_waiting waiting_of(weft_team *team, const weft_comm *parent, const e
 /* Builds what is this process's own; then all agree, and then it stands everywhere or nowhere. */
 static int build(weft_comm *parent, hier_caller by, const entry *entries, weft_team **made) {
     weft_team *team = hier_team_take(parent->world);
+    bool roomy = false;
     int code = team ? WEFT_SUCCESS : WEFT_ERR_NOMEM;
     if (team) {
         team->node = parent->rank;
         code = make_layout(team, parent, entries);
     }
-    if (!code)
-        code = hier_team_make_threads(team, waiting_of(team, parent, entries));
+    if (!code) {
+        roomy = !oversubscribed(team, parent, entries);
+        code = hier_team_make_threads(team, waiting_of(team, !roomy));
+    }
     bool awake = !code && !team->intra->waiting.may_sleep;
-    int agreed = agree(parent, by, code == WEFT_SUCCESS, &awake);
+    int agreed = agree(parent, by, code == WEFT_SUCCESS, &awake, &roomy);
     if (!agreed)
         agreed = hier_contexts_agree(parent, by, 1, &team->context);
     if (agreed == WEFT_ERR_MISMATCH && !code && team->ledger->between) /* the parent broke: others may have got it */
@@ -249,6 +253,7 @@ static int build(weft_comm *parent, hier_caller by, const entry *entries, weft_t
         team->ledger->context = team->context;
         team->ledger->generation = hier_ledger_generation(parent, 0);
     }
+    team->layout.crowded = !roomy;
     open_to_messages(team, awake);
     hier_roster_add_team(&team->world->roster, team);
     *made = team;

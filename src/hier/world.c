@@ -122,7 +122,6 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
     pthread_mutex_init(&made->agents_lock, NULL);
     hier_roster_init(&made->roster);
     pthread_mutex_init(&made->observation.lock, NULL);
-    bool crowded = false;
     int code = hier_selector_init(&made->selector, config->algorithm);
     if (!code)
         code = hier_ledgers_create(made);
@@ -131,12 +130,12 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
     if (!code)
         code = hier_observation_open(made);
     if (!code)
-        code = oversubscribed(made, &crowded);
+        code = oversubscribed(made, &made->crowded);
     if (code) {
         hier_world_destroy(made);
         return code;
     }
-    made->waiting = core_waiting_resolve(config->wait_policy, crowded);
+    made->waiting = core_waiting_resolve(config->wait_policy, made->crowded);
     if (config->bind == WEFT_BIND_CORE)
         core_places_read(&made->places);
     *world = made;
@@ -158,15 +157,16 @@ static bool map_lines(const hier_world *world, inter_lines *lines) {
 }
 
 /* What a process says of itself; what all say holds for the job. */
-enum { MAPPED = 1, CAN_PULL = 2, AWAKE = 4, ONE_HOST = 8, MULTIPLE = 16, TRACES = 32 };
+enum { MAPPED = 1, CAN_PULL = 2, AWAKE = 4, ONE_HOST = 8, MULTIPLE = 16, TRACES = 32, ROOMY = 64 };
 
 int hier_world_use_lines(hier_world *world, inter_lines *lines) {
     bool multiple = world->config.thread_level == WEFT_THREAD_MULTIPLE;
-    uint64_t says = (multiple ? MULTIPLE : 0) | (world->observation.traces ? TRACES : 0);
+    uint64_t says = (multiple ? MULTIPLE : 0) | (world->observation.traces ? TRACES : 0) | (world->crowded ? 0 : ROOMY);
     if (lines && world->bootstrap && world->config.lines && map_lines(world, lines))
         says |= MAPPED | (inter_lines_can_pull(lines) ? CAN_PULL : 0) | (world->waiting.may_sleep ? 0 : AWAKE) |
                 (world->layout.one_host ? ONE_HOST : 0);
     int code = hier_agree(world->process_comm, (hier_caller){"weft_init", NULL}, &says, 1, WEFT_BAND);
+    world->layout.crowded = !(says & ROOMY);
     if (multiple && !(says & MULTIPLE)) /* all processes must have channels */
         world->config.thread_level = WEFT_THREAD_SERIALIZED;
     if (!code && says & TRACES)

@@ -56,7 +56,8 @@ typedef struct hier_world {
     uint64_t completions;    /* of these, so far */
     unsigned soon;           /* how often something was waited for in a short way (hier_looked_soon) */
     size_t *node_offsets;    /* 0, 1, 2, … size */
-    core_crowd crowd;        /* with one thread a process */
+    core_crowd crowd;        /* with one thread a process … */
+    bool crowded;            /* … which may be more than cores */
     core_places places;      /* of threads in teams */
     hier_layout layout;      /* of the process communicator: every node has one rank */
     weft_comm *process_comm; /* … and the first of a list: those that were split and have messages, under the funnel */

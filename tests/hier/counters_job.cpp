@@ -54,11 +54,17 @@ TEST(Counters, AreWhatMustCross) {
     traffic::Nodes nodes = nodes_of_job();
     const hier_selector &selector = weft_process_comm()->world->selector;
     weft_counters before{};
+    bool crowded = false;
+    job::on_team([&](weft_comm *comm) {
+        if (comm->thread == 0)
+            crowded = comm->layout->crowded;
+    });
     for (inter_collective kind : traffic::kinds)
         for (size_t words : {size_t(8), size_t(2048)}) {
             int root = nodes.ranks() - 1;
             hier_key key = nodes.key_of(kind, words * 8);
             key.one_host = !getenv("ORACLE_HOSTS");
+            key.crowded = crowded;
             const inter_algorithm &algorithm = *hier_select(&selector, key).process;
             job::on_team([&](weft_comm *comm) {
                 if (comm->thread == 0)

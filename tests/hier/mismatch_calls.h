@@ -24,13 +24,15 @@ inline bool comparable(const one_call &one, const one_call &other) {
 
 constexpr size_t many = 4000; // ints: more than travel inside a cell
 
+constexpr int most_ranks = 19;
+
 // For every rank two ints; the displacements suit alltoallw, where they are in bytes, too.
 struct two_each {
-    size_t counts[11];
-    ptrdiff_t displs[11];
-    const weft_datatype *types[11];
+    size_t counts[most_ranks];
+    ptrdiff_t displs[most_ranks];
+    const weft_datatype *types[most_ranks];
     two_each() {
-        for (ptrdiff_t rank = 0; rank < 11; rank++) {
+        for (ptrdiff_t rank = 0; rank < most_ranks; rank++) {
             counts[rank] = 2;
             displs[rank] = 8 * rank;
             types[rank] = WEFT_INT;
@@ -125,7 +127,7 @@ inline const one_call calls[] = {
     {"reduce_scatter", true,
      [](weft_comm *c, int *a, int *b) { return FORM(reduce_scatter)(a, b, blocks.counts, WEFT_INT, WEFT_SUM, c); }},
     {"reduce_scatter_block long", true,
-     [](weft_comm *c, int *a, int *b) { return FORM(reduce_scatter_block)(a, b, 600, WEFT_INT, WEFT_SUM, c); }},
+     [](weft_comm *c, int *a, int *b) { return FORM(reduce_scatter_block)(a, b, 400, WEFT_INT, WEFT_SUM, c); }},
     {"nothing", true, [](weft_comm *c, int *, int *) { return FORM(bcast)(nullptr, 0, WEFT_INT, 0, c); }},
 };
 

@@ -66,10 +66,22 @@ bool nothing(const weft_counter_row &row) {
     return !row.operations && !row.inside.messages && !row.on_host.messages && !row.between_hosts.messages;
 }
 
+// Whether this machine has fewer cores than the job has threads.
+bool is_crowded(const JobShape &shape) {
+    bool crowded = false;
+    SimWorlds(shape).run([&](weft_comm *comm) {
+        if (weft_rank(comm) == 0)
+            crowded = comm->layout->crowded;
+    });
+    return crowded;
+}
+
 inter_algorithm chosen(const JobShape &shape, inter_collective kind, size_t bytes) {
     hier_selector selector;
     EXPECT_EQ(hier_selector_init(&selector, shape.algorithm.c_str()), WEFT_SUCCESS);
-    return *hier_select(&selector, traffic::Nodes{shape.threads}.key_of(kind, bytes)).process;
+    hier_key key = traffic::Nodes{shape.threads}.key_of(kind, bytes);
+    key.crowded = is_crowded(shape);
+    return *hier_select(&selector, key).process;
 }
 
 class Counters : public ::testing::TestWithParam<std::vector<int>> {};

@@ -111,7 +111,7 @@ TEST(MismatchOfMany, EveryPair) {
         options.algorithm = algorithm.c_str();
         ASSERT_EQ(WEFT_SUCCESS, weft_init(&options)) << weft_last_error();
         for (size_t i = algorithm.size() % effort::parts; i < std::size(calls); i += effort::parts)
-            meet(11, 1 + (int)i % 10, calls[i], calls[(i * 7 + 3) % std::size(calls)], true);
+            meet(most_ranks, 1 + (int)i % (most_ranks - 1), calls[i], calls[(i * 7 + 3) % std::size(calls)], true);
         EXPECT_OK(weft_finalize());
     }
 }

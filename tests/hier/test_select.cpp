@@ -28,7 +28,7 @@ class Selector : public ::testing::Test {
     }
     static hier_key key_of(inter_collective collective, int nodes, size_t bytes, bool commutative = true,
                            int threads = 1) {
-        return {collective, nodes, threads, bytes, commutative, false, true, nodes > 1};
+        return {collective, nodes, threads, bytes, commutative, false, true, false, nodes > 1};
     }
     std::string choice(inter_collective collective, int nodes, size_t bytes, bool commutative = true) {
         hier_choice made = hier_select(&selector, key_of(collective, nodes, bytes, commutative));
@@ -51,7 +51,7 @@ TEST_F(Selector, HasAChoiceForEverything) {
     for (int kind = 0; kind < INTER_COLLECTIVES; kind++)
         for (int nodes : {1, 2, 4, 5, 1000, INT_MAX})
             for (size_t bytes : {size_t(0), size_t(1), inline_bytes, inline_bytes + 1, SIZE_MAX})
-                for (int how = 0; how < 16; how++) {
+                for (int how = 0; how < 32; how++) {
                     bool commutative = how & 1, bracketed = how & 2;
                     if (bracketed && !inter_is(inter_collective(kind), INTER_REDUCTIONS))
                         continue;
@@ -59,6 +59,7 @@ TEST_F(Selector, HasAChoiceForEverything) {
                     key.bracketed = bracketed;
                     key.one_host = how & 4;
                     key.reads = how & 8;
+                    key.crowded = how & 16;
                     hier_choice made = hier_select(&selector, key);
                     EXPECT_TRUE(!bracketed || made.process->bracketed);
                     ASSERT_NE(made.process, nullptr);
@@ -119,8 +120,9 @@ TEST_F(Selector, TheFirstRowThatFitsWins) {
             ASSERT_TRUE(inter_algorithm_find(row->collective, row->process, &algorithm));
             if (row->collective == key.collective && key.nodes <= row->max_nodes && key.threads <= row->max_threads &&
                 key.bytes <= row->max_bytes && (key.commutative || !algorithm.commutes) &&
-                (!key.bracketed || algorithm.bracketed) && (key.one_host || row->origin != HIER_HOST) &&
-                (key.reads || row->origin != HIER_READS))
+                (!key.bracketed || algorithm.bracketed) &&
+                (key.one_host || (row->origin != HIER_HOST && row->origin != HIER_CROWD)) &&
+                (key.crowded || row->origin != HIER_CROWD) && (key.reads || row->origin != HIER_READS))
                 first = row;
         }
         ASSERT_EQ(hier_select_rule(&selector, key), first)
@@ -135,14 +137,16 @@ TEST_F(Selector, TheFirstRowThatFitsWins) {
         key.bracketed = inter_is(key.collective, INTER_REDUCTIONS) && random() % 4 == 0;
         key.one_host = random() % 2;
         key.reads = key.one_host && random() % 2;
+        key.crowded = random() % 2;
         look(key);
     }
     for (const hier_rule *row = hier_rules; row != hier_rules + hier_rules_count; row++) // at its limits
-        for (int how = 0; how < 16; how++) {
+        for (int how = 0; how < 32; how++) {
             hier_key key = key_of(row->collective, row->max_nodes, row->max_bytes, how & 1, row->max_threads);
             key.bracketed = inter_is(row->collective, INTER_REDUCTIONS) && how & 2;
             key.one_host = how & 4;
             key.reads = how & 8;
+            key.crowded = how & 16;
             look(key);
         }
     for (size_t i = 0; i < hier_rules_count; i++)
@@ -197,6 +201,11 @@ TEST_F(Selector, WhyARowDoesNotServe) {
     hier_key key = key_of(INTER_REDUCE_SCATTER, 4, 100, false, 8);
     key.one_host = false;
     EXPECT_EQ(hier_rule_misses(&one, &row, key), HIER_MISS_HOSTS);
+    row.origin = HIER_CROWD;
+    EXPECT_EQ(hier_rule_misses(&one, &row, key), HIER_MISS_HOSTS);
+    EXPECT_EQ(miss(4, 8, 100, true), HIER_MISS_CROWD);
+    key.one_host = key.crowded = key.commutative = true;
+    EXPECT_EQ(hier_rule_misses(&one, &row, key), HIER_FITS);
     row.origin = HIER_READS;
     EXPECT_EQ(miss(4, 8, 100, true), HIER_FITS);
     key.reads = false;
@@ -300,11 +309,11 @@ TEST_F(Selector, InlineGivesWayWhenItDoesNotFit) {
     parse("bcast=/inline,reduce=/inline,allreduce=/inline");
     EXPECT_EQ(choice(INTER_BCAST, 3, inline_bytes), "nbFT/inline");
     EXPECT_EQ(choice(INTER_BCAST, 3, inline_bytes + 1), "nbFT/flags");
-    EXPECT_EQ(choice(INTER_REDUCE, 3, inline_bytes + 1), "nbFT/slices");
-    EXPECT_EQ(choice(INTER_ALLREDUCE, 3, inline_bytes + 1), "nbFT/slices");
+    EXPECT_EQ(choice(INTER_REDUCE, 3, inline_bytes + 1), "nbFT/flags");
+    EXPECT_EQ(choice(INTER_ALLREDUCE, 3, inline_bytes + 1), "nbBDE/slices");
     parse("allgather=/inline"); // what all gather must fit the tray
     EXPECT_EQ(choice(INTER_ALLGATHER, 4, inline_bytes), "nbFT/inline");
-    EXPECT_EQ(choice(INTER_ALLGATHER, 5, inline_bytes), "nbFT/flags");
+    EXPECT_EQ(choice(INTER_ALLGATHER, 5, inline_bytes), "nbBDE/flags");
     EXPECT_EQ(choice(INTER_ALLGATHER, 1, inline_bytes), "nbFT/inline");
     EXPECT_EQ(choice(INTER_ALLGATHER, 1, inline_bytes + 1), "nbFT/flags");
 }

@@ -54,6 +54,7 @@ hier_key Nodes::key_of(inter_collective kind, size_t bytes) const {
             true,
             false,
             true,
+            false,
             count() > 1};
 }
 

@@ -166,6 +166,17 @@ TEST(Why, TheMachineMatters) {
     EXPECT_EQ(line_of(shared.out, "reduce 2 1 any"), "reduce 2 1 any MST/slices host fits");
     Result apart = run({"--why", "reduce", "--nodes", "2", "--bytes", "1M"});
     EXPECT_EQ(line_of(apart.out, "reduce 2 1 any"), "reduce 2 1 any MST/slices host no: for nodes of one host");
+    std::vector<std::string> host = {"--why", "bcast",   "--nodes", "4",         "--threads",
+                                     "2",     "--bytes", "1M",      "--machine", "processes=4"};
+    Result roomy = run(host);
+    EXPECT_EQ(line_of(roomy.out, "chosen:"), "chosen: nbFT:64K/flags");
+    EXPECT_EQ(line_of(roomy.out, "bcast 4 any any MST:32K"),
+              "bcast 4 any any MST:32K/flags crowd no: for threads that share cores");
+    host.emplace_back("--crowded");
+    Result crowded = run(host);
+    EXPECT_EQ(line_of(crowded.out, "chosen:"), "chosen: MST:32K/flags");
+    EXPECT_EQ(line_of(crowded.out, "bcast of"),
+              "bcast of 1048576 bytes a rank, 4 nodes of one host of 2 threads on fewer cores");
     Result alone = run({"--why", "bcast", "--nodes", "1"});
     EXPECT_EQ(alone.status, 0);
     EXPECT_EQ(count(alone.out, "One node: there is nothing between processes to predict."), 1) << alone.out;
