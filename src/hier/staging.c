@@ -3,7 +3,9 @@
 #include <core/layout.h>
 #include <hier/sides.h>
 #include <hier/staging.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define ALIGNMENT ((ptrdiff_t) _Alignof(max_align_t))
 
@@ -18,10 +20,16 @@ typedef struct range {
     size_t begin, end;
 } range;
 
+/* Memory to pack into. */
+typedef struct room {
+    char *memory;
+    size_t bytes;
+} room;
+
 typedef struct side {
     size_t count; /* blocks; 0: not staged */
     block *blocks;
-    char *memory;
+    room room;
     range packed, unpacked;
     /* What the call gets instead of the user's: */
     size_t *counts;
@@ -61,13 +69,67 @@ static bool is_strided(const hier_side *from) {
     return false;
 }
 
+/*
+ * Rooms that nobody uses. To take the memory of a long collective from the system again and give it back is a page fault for each of its
+ * pages, which may cost three times what the collective does. Of the longest ones it matters less, and they are many bytes.
+ */
+enum { ROOMS = 32, LEAST_KEPT = 32 << 10, MOST_KEPT = 16 << 20 };
+static room spare[ROOMS];
+static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The smallest that is large enough; nothing: none is. */
+static room find_spare(size_t bytes) {
+    room found = {0}, *best = NULL;
+    pthread_mutex_lock(&spare_lock);
+    for (room *each = spare; each < spare + ROOMS; each++)
+        if (each->bytes >= bytes && (!best || each->bytes < best->bytes))
+            best = each;
+    if (best) {
+        found = *best;
+        *best = (room){0};
+    }
+    pthread_mutex_unlock(&spare_lock);
+    return found;
+}
+
+/* In place of the smallest, or of none. Returns what is too many. */
+static room keep_spare(room given) {
+    room *least = spare;
+    pthread_mutex_lock(&spare_lock);
+    for (room *each = spare; each < spare + ROOMS; each++)
+        least = each->bytes < least->bytes ? each : least;
+    if (least->bytes < given.bytes) {
+        room other = *least;
+        *least = given;
+        given = other;
+    }
+    pthread_mutex_unlock(&spare_lock);
+    return given;
+}
+
+static bool room_take(room *taken, size_t bytes) {
+    *taken = bytes >= LEAST_KEPT ? find_spare(bytes) : (room){0};
+    if (!taken->memory)
+        *taken = (room){malloc(bytes ? bytes : 1), bytes};
+    return taken->memory;
+}
+
+static void room_give(room given) {
+    if (given.bytes >= LEAST_KEPT && given.bytes <= MOST_KEPT)
+        given = keep_spare(given);
+    free(given.memory);
+}
+
+void hier_staging_forget(void) {
+    for (room found = find_spare(1); found.memory; found = find_spare(1))
+        free(found.memory);
+}
+
 static bool side_make(side *made, size_t blocks, size_t bytes) {
     size_t each = sizeof(*made->blocks) + sizeof(*made->counts) + sizeof(*made->displs) + sizeof(*made->types);
     made->blocks = calloc(blocks ? blocks : 1, each);
-    /* Zeroed: what lies in holes of windows goes round with the rest. */
-    made->memory = calloc(bytes ? bytes : 1, 1);
     made->count = blocks;
-    if (!made->blocks || !made->memory)
+    if (!made->blocks || !room_take(&made->room, bytes))
         return false;
     made->counts = (size_t *)(made->blocks + blocks);
     made->displs = (ptrdiff_t *)(made->counts + blocks);
@@ -80,7 +142,7 @@ static void side_free(const side *freed) {
         if (freed->blocks[i].user.type)
             core_datatype_release(freed->blocks[i].user.type);
     free(freed->blocks);
-    free(freed->memory);
+    room_give(freed->room);
 }
 
 static void set_block(block *made, core_data data, char *packed) {
@@ -103,14 +165,14 @@ static bool stage_side(side *made, const hier_side *from) {
         made->displs[i] = (ptrdiff_t)at;
         made->types[i] = WEFT_BYTE;
         if (made->counts[i]) /* else the displacement means nothing */
-            set_block(&made->blocks[i], data, made->memory + at);
+            set_block(&made->blocks[i], data, made->room.memory + at);
         at += made->counts[i];
     }
     return true;
 }
 
 static void send_from(hier_arguments *a, const side *from) {
-    a->send = from->memory;
+    a->send = from->room.memory;
     a->send_type = WEFT_BYTE;
     a->send_count = from->counts[0];
     a->send_counts = from->counts;
@@ -119,7 +181,7 @@ static void send_from(hier_arguments *a, const side *from) {
 }
 
 static void receive_into(hier_arguments *a, const side *into) {
-    a->recv = into->memory;
+    a->recv = into->room.memory;
     a->recv_type = WEFT_BYTE;
     a->recv_count = into->counts[0];
     a->recv_counts = into->counts;
@@ -136,7 +198,7 @@ static bool stage_movement(const weft_comm *comm, hier_arguments *a, hier_stagin
         made->send.packed = (range){0, out.blocks};
         send_from(a, &made->send);
         if (hier_scatters(a->collective) && a->in_place)
-            a->recv = made->send.memory + made->send.displs[self];
+            a->recv = made->send.room.memory + made->send.displs[self];
     }
     if (!is_strided(&in))
         return true;
@@ -149,7 +211,7 @@ static bool stage_movement(const weft_comm *comm, hier_arguments *a, hier_stagin
         made->recv.unpacked.end = 0;
     } else if (a->in_place && hier_gathers(a->collective)) {
         made->recv.packed = (range){self, self + 1};
-        a->send = made->recv.memory + made->recv.displs[self];
+        a->send = made->recv.room.memory + made->recv.displs[self];
     } else if (a->in_place) {
         made->recv.packed = made->recv.unpacked;
     }
@@ -201,7 +263,8 @@ static bool stage_windows(side *made, const stand_in *by, const void *user, size
     size_t bytes;
     if (__builtin_mul_overflow(count, by->type.size_bytes, &bytes) || bytes > PTRDIFF_MAX || !side_make(made, 1, bytes))
         return false;
-    set_block(&made->blocks[0], (core_data){hier_offset(user, 0), by->user, count}, made->memory);
+    memset(made->room.memory, 0, bytes); /* what lies in holes of windows goes round with the rest */
+    set_block(&made->blocks[0], (core_data){hier_offset(user, 0), by->user, count}, made->room.memory);
     return true;
 }
 
@@ -222,14 +285,14 @@ static bool stage_reduction(const weft_comm *comm, hier_arguments *a, hier_stagi
         if (!stage_windows(&made->send, by, a->send, all))
             return false;
         made->send.packed.end = 1;
-        a->send = made->send.memory;
+        a->send = made->send.room.memory;
     }
     if (receives || in_place) {
         if (!stage_windows(&made->recv, by, a->recv, in_place ? all : own))
             return false;
         made->recv.packed.end = in_place;
         made->recv.unpacked.end = receives;
-        a->recv = made->recv.memory;
+        a->recv = made->recv.room.memory;
     } else {
         a->recv = NULL;
     }

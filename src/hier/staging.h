@@ -30,6 +30,8 @@ void hier_staging_pack(hier_staging *staging);
 /** Unpacks what has come, when a start is over without an error of the network; the first time that it is asked to. */
 void hier_staging_unpack(hier_staging *staging);
 void hier_staging_free(hier_staging *staging);
+/** Frees the memory that is kept for those to come. */
+void hier_staging_forget(void);
 
 /** `run`, a blocking collective of a thread communicator, staged. The arguments are checked and strided. */
 int hier_thread_staged(weft_comm *comm, const hier_arguments *arguments, hier_runner *run);

@@ -3,6 +3,7 @@
 #include <hier/channels.h>
 #include <hier/ledger.h>
 #include <hier/request.h>
+#include <hier/staging.h>
 #include <hier/trace.h>
 #include <hier/world.h>
 #include <stdlib.h>
@@ -218,6 +219,7 @@ void hier_world_destroy(hier_world *world) {
     pthread_mutex_destroy(&world->agents_lock);
     hier_roster_destroy(&world->roster);
     core_places_free(&world->places);
+    hier_staging_forget();
     free(world->node_offsets);
     free(world->carrier.failed);
     free(world);
