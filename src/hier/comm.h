@@ -122,6 +122,13 @@ typedef struct hier_buffer {
     struct hier_message *used;
 } hier_buffer;
 
+/** What the rules chose for a call: the same for the next one that asks for it. */
+typedef struct hier_chosen {
+    hier_choice choice;
+    size_t bytes;
+    unsigned how; /* 0: nothing was chosen; see hier_choose() */
+} hier_chosen;
+
 struct weft_comm {
     core_pooled pooled; /* HIER_COMM_MAGIC */
     hier_world *world;
@@ -160,6 +167,7 @@ struct weft_comm {
     hier_buffer buffer;
     weft_request
         *free_requests[INTER_COLLECTIVES]; /* by collective; a thread communicator's are all in the first list */
+    hier_chosen chosen[INTER_COLLECTIVES]; /* of a thread communicator, by collective: of its last call */
     /* Parts of a thread communicator: */
     weft_request *running;               /* in no order; persistent ones that wait for their slot, too */
     weft_request *queued, **queued_last; /* the others that do, in the order of their calls */

@@ -272,6 +272,17 @@ static inline uint64_t hier_next_chain(intra_member *member, const hier_ring *ri
     return member->chain = hier_chain(member->chain, arguments->signature);
 }
 
+/** hier_select() for a call. Many are like the last one of their kind. */
+static inline hier_choice hier_choose(weft_comm *comm, const hier_arguments *arguments) {
+    hier_chosen *last = &comm->chosen[arguments->collective];
+    const bool commutative = !arguments->op || arguments->op->commutative;
+    const unsigned how = 1u + commutative + 2u * arguments->bracketed;
+    if (last->how != how || last->bytes != arguments->bytes)
+        *last = (hier_chosen){hier_select(&comm->world->selector, hier_key_of(arguments, comm->layout)),
+                              arguments->bytes, how};
+    return last->choice;
+}
+
 /**
  * Takes the thread's next meeting, in a persistent collective's ring or (NULL) in the team's, and chooses the algorithms. Field by
  * field: setting the whole struct to 0 would take longer.
@@ -284,7 +295,7 @@ static inline void hier_take(hier_call *call, weft_comm *comm, hier_ring *ring, 
     intra_take(&call->meeting, member, (uint32_t)(call->chain >> 32), waits);
     call->comm = comm;
     call->arguments = arguments;
-    call->choice = hier_select(&comm->world->selector, hier_key_of(arguments, layout));
+    call->choice = hier_choose(comm, arguments);
     call->start = NULL;
     call->looks = 0;
     call->error = WEFT_SUCCESS;

@@ -55,7 +55,7 @@ static bool by_tree(hier_call *call) {
 
 bool hier_thread_barrier(hier_call *call) {
     /* A collective without data comes here too. Once: what is entrusted to the leader it reads. */
-    if (!call->at)
+    if (!call->at && call->arguments->collective != INTER_BARRIER)
         call->choice =
             hier_select(&call->comm->world->selector, hier_key_without_bytes(INTER_BARRIER, call->comm->layout));
     if (call->choice.thread == HIER_TREE)

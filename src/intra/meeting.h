@@ -176,15 +176,13 @@ static inline bool intra_have_met(const intra_meeting *meeting) {
     return true;
 }
 
-/** The thread behind one, the first behind the last. */
-static inline int intra_next_thread(const intra_meeting *meeting, int thread) {
-    return thread + 1 < meeting->team->threads ? thread + 1 : 0;
-}
-
 /** Waits until every other thread has posted `phase`; false as in intra_await_flag. Each begins elsewhere: not all want one line at a time. */
 static inline bool intra_await_all(intra_meeting *meeting, unsigned phase) {
-    const int own = meeting->member->thread;
-    for (int thread = intra_next_thread(meeting, own); thread != own; thread = intra_next_thread(meeting, thread))
+    const int own = meeting->member->thread, threads = meeting->team->threads;
+    for (int thread = own + 1; thread < threads; thread++)
+        if (!intra_await(meeting, thread, phase))
+            return false;
+    for (int thread = 0; thread < own; thread++)
         if (!intra_await(meeting, thread, phase))
             return false;
     return intra_have_met(meeting);
@@ -196,8 +194,8 @@ static inline void intra_linger(const intra_meeting *meeting, unsigned phase) {
     if (!meeting->hot || meeting->team->threads == 1)
         return;
     core_linger(&member->patience);
-    core_patience_learn(&member->patience,
-                        intra_has_posted(meeting, intra_next_thread(meeting, member->thread), phase));
+    int first = member->thread + 1 < meeting->team->threads ? member->thread + 1 : 0; /* that is looked at */
+    core_patience_learn(&member->patience, intra_has_posted(meeting, first, phase));
 }
 
 /**
