@@ -72,7 +72,8 @@ function note(key) {
     if (!(key in seen)) {
         seen[key] = 1
         keys[++key_count] = key
-        lines[field("part")]++
+        if (!lines[field("part")]++)
+            parts[++part_count] = field("part")
     }
 }
 
@@ -212,8 +213,13 @@ function head(part,    i, shape) {
         printf "!: less than 2 times as fast (allreduce of 32 KiB and more: 3), or more than 1.3 times the floor (barrier, allreduce up to 1 KiB)\n"
         printf "%-20s %8s %7s %18s %18s %20s %20s %13s %13s %13s\n", "operation", "bytes", "L", "floor", "weft",
             "Open MPI", "MPICH", "weft/floor", "openmpi/weft", "mpich/weft"
-    } else if (part == "process" || part == "teams") {
-        printf "2 processes, %s; !: slower than Open MPI\n", part == "process" ? "process level" : "a team of one thread in each"
+    } else if (part ~ /^(process|teams|cores)/) {
+        split(part, shape, "[ x]")
+        if (part ~ /^cores/)
+            printf "%d x %d ranks, processes by threads (weft), against %d processes; a core each", shape[2], shape[3], shape[2] * shape[3]
+        else
+            printf "2 processes, %s", part == "process" ? "process level" : "a team of one thread in each"
+        printf "; !: slower than Open MPI\n"
         printf "%-20s %8s %20s %20s %20s %14s %12s\n", "operation", "bytes", "weft", "Open MPI", "MPICH", "openmpi/weft",
             "mpich/weft"
     } else if (part == "yield" || part ~ /^hybrid/) {
@@ -263,7 +269,7 @@ function table(part,    i, split_key) {
             continue
         if (part == "thread")
             thread_line(split_key[2], split_key[3], keys[i])
-        else if (part == "process" || part == "teams")
+        else if (part ~ /^(process|teams|cores)/)
             process_line(split_key[2], split_key[3], keys[i])
         else if (part == "yield" || part ~ /^hybrid/)
             yield_line(split_key[2], split_key[3], keys[i])
@@ -303,6 +309,9 @@ END {
     table("process")
     table("teams")
     table("yield")
+    for (i = 1; i <= part_count; i++)
+        if (parts[i] ~ /^cores/)
+            table(parts[i])
     table("hybrid 2x2")
     table("hybrid 4x4")
     table("nonblocking")

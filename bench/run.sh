@@ -8,6 +8,8 @@
 #     process      2 processes each, every collective
 #     teams        the same with thread communicators: 2 processes of one thread each, with a core of its own
 #     yield        P processes each (default: 2 for each core, at least 4) on all cores, all of which yield while they wait
+#     cores        a rank a core on all cores, where there are more than two: as threads of one process, of 2 and of 4, against
+#                  as many processes of the MPIs
 #     hybrid       2 processes of 2 threads, and 4 of 4, against 4 and 16 processes of Open MPI that yield
 #     nonblocking  weft, 2 processes and 2 threads: blocking, nonblocking and persistent calls of every collective, in turn in one run
 #     overlap      2 processes each: how much of a nonblocking collective, and of a message each way, computation hides; and of the
@@ -23,7 +25,7 @@
 set -euo pipefail
 
 usage() {
-    echo "usage: bench/run.sh BUILD_FOLDER [--part thread|process|teams|yield|hybrid|nonblocking|overlap|options|messages]... [--quick]" >&2
+    echo "usage: bench/run.sh BUILD_FOLDER [--part thread|process|teams|yield|cores|hybrid|nonblocking|overlap|options|messages]... [--quick]" >&2
     echo "                    [--rounds R] [--processes P]" >&2
     exit 2
 }
@@ -55,7 +57,7 @@ for number in "$rounds" "$processes"; do
     case $number in '' | *[!0-9]* | 0) usage ;; esac
 done
 for part in $parts; do
-    case $part in thread | process | teams | yield | hybrid | nonblocking | overlap | options | messages) ;; *) usage ;; esac
+    case $part in thread | process | teams | yield | cores | hybrid | nonblocking | overlap | options | messages) ;; *) usage ;; esac
 done
 [ -n "$build" ] || usage
 if [ ! -x "$build/bin/weft-bench" ] || [ ! -x "$build/bin/weftrun" ]; then
@@ -162,6 +164,21 @@ part_yield() {
     yielding "$processes" 100 --bytes 8,32K,1M
 }
 
+# With as many processes as cores both MPIs want to hear that hardware threads will do.
+part_cores() {
+    local all part processes sizes=8,1K,32K,1M
+    all=$(nproc)
+    for processes in 1 2 4; do
+        [ $((all % processes)) = 0 ] && [ "$all" -gt "$processes" ] || continue
+        part="cores ${processes}x$((all / processes))"
+        measure "weft, $part" 100 "$bin/weftrun" -n "$processes" -t $((all / processes)) "$bin/weft-bench" "$operation" --bytes "$sizes"
+        [ ${#openmpi[@]} -eq 0 ] ||
+            measure "Open MPI" 100 "${openmpi[0]}" --use-hwthread-cpus --bind-to hwthread -n "$all" "$bin/peer-openmpi" "$operation" --bytes "$sizes"
+        [ ${#mpich[@]} -eq 0 ] ||
+            measure MPICH 100 "${mpich[0]}" -bind-to hwthread -n "$all" "$bin/peer-mpich" "$operation" --bytes "$sizes"
+    done
+}
+
 part_hybrid() {
     local count part
     for count in 2 4; do
@@ -227,15 +244,17 @@ operations_of() {
     case $1 in
         overlap) echo "$overlapped" ;;
         options) echo "$summed" ;;
-        hybrid) echo "$of_processes multi-pair" ;;
+        cores | hybrid) echo "$of_processes multi-pair" ;;
         messages) echo "$of_messages" ;;
         *) echo "$of_processes" ;;
     esac
 }
 
+several="" # with two cores it would be `thread` once more
+[ "$(nproc)" -le 2 ] || several=cores
 : >"$rows"
 for ((round = 1; round <= rounds; round++)); do
-    for part in ${parts:-thread process teams yield hybrid nonblocking overlap options messages}; do
+    for part in ${parts:-thread process teams yield $several hybrid nonblocking overlap options messages}; do
         for operation in $(operations_of "$part"); do
             if [ -t 2 ]; then printf '\rround %d of %d: %-12s %-22s' "$round" "$rounds" "$part" "$operation" >&2; fi
             "part_$part"
