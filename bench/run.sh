@@ -169,7 +169,7 @@ part_cores() {
     local all part processes sizes=8,1K,32K,1M
     all=$(nproc)
     for processes in 1 2 4; do
-        [ $((all % processes)) = 0 ] && [ "$all" -gt "$processes" ] || continue
+        if [ $((all % processes)) != 0 ] || [ "$all" -le "$processes" ]; then continue; fi
         part="cores ${processes}x$((all / processes))"
         measure "weft, $part" 100 "$bin/weftrun" -n "$processes" -t $((all / processes)) "$bin/weft-bench" "$operation" --bytes "$sizes"
         [ ${#openmpi[@]} -eq 0 ] ||
