@@ -76,9 +76,13 @@ static void resolve_in_place(const weft_comm *comm, hier_arguments *a) {
     }
 }
 
-/* Is this rank's data in the hands of the network, not of threads? What a root scatters is read as one run. */
+/*
+ * Is this rank's data in the hands of the network, not of threads? What a root scatters is read as one run. Gather and scatter pack
+ * and unpack themselves what goes by the network.
+ */
 static bool is_carried(const weft_comm *comm, const hier_arguments *a, enum hier_thread_algorithm by) {
-    if (comm->layout->nodes == 1 || inter_is(a->collective, INTER_ALLTOALLS) || !is_host(comm, a))
+    const unsigned themselves = INTER_BIT(INTER_SCATTER) | INTER_BIT(INTER_GATHER);
+    if (comm->layout->nodes == 1 || inter_is(a->collective, INTER_ALLTOALLS | themselves) || !is_host(comm, a))
         return false;
     return by != HIER_DIRECT || (hier_scatters(a->collective) && comm->rank == a->root);
 }

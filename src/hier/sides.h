@@ -7,7 +7,8 @@
  *     the network, or a cell, takes them:     staged (staging.h): packed into one run before, or unpacked after
  *
  * The network sends from and receives into the buffers of a node's host alone (the root on its node, the leader elsewhere), and in the
- * alltoall family those of no rank. So on one node only short data are packed, which go by cells.
+ * alltoall family those of no rank. In a gather or scatter the root packs what the network takes, and no more: with the threads of its node
+ * it exchanges blocks as they lie. So on one node only short data are packed, which go by cells.
  */
 #ifndef HIER_SIDES_H
 #define HIER_SIDES_H

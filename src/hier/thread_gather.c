@@ -2,7 +2,8 @@
 /*
  * gather: nb1FT/inline, MST/flags, nb1FT/direct.
  *
- *     flags, root's node:   every thread copies its block straight into the root's receive buffer
+ *     flags, root's node:   every thread copies its block straight into the root's receive buffer, as it lies there; what has come by the
+ *                           network the root unpacks, if it is not one run there
  *     flags, other nodes:   every thread copies its block into the leader's memory, and the node sends all of them as one message
  *     direct:               the threads of the root's node read what those of other nodes have straight from their buffers (direct.h)
  *     inline:               the blocks in the cells; who drives the network brings them together, in the root's receive buffer
@@ -16,6 +17,9 @@
 
 static int start(hier_call *call, char *blocks) {
     inter_binding binding = {.send = blocks};
+    if (!blocks)
+        return core_error(WEFT_ERR_NOMEM, "rank %d: weft_gather: no memory for the blocks of other nodes",
+                          call->comm->rank);
     if (hier_on_root_node(call)) {
         binding.recv = blocks;
         binding.send = hier_at(blocks, hier_first_rank(call), call->arguments->bytes);
@@ -27,8 +31,10 @@ static void *hosts(const hier_call *call) {
     return intra_offer_of(&call->meeting, hier_host_thread(call))->recv;
 }
 
+/* To the root they come where it has shown that the network's come. */
 static int start_from_host(hier_call *call) {
-    return start(call, hosts(call));
+    const intra_offer *host = intra_offer_of(&call->meeting, hier_host_thread(call));
+    return start(call, hier_on_root_node(call) ? (char *)(uintptr_t)host->send : host->recv);
 }
 
 /* The root has put its own block there itself. */
@@ -46,9 +52,42 @@ static void *blocks_of_node(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     if (hier_on_root_node(call))
         return arguments->recv;
-    if (hier_threads(call) == 1)
+    if (hier_threads(call) == 1 && hier_own_sent(call, 0, arguments->bytes).type->contiguous)
         return (void *)(uintptr_t)arguments->send;
     return hier_scratch(call, arguments->bytes * (size_t)hier_threads(call));
+}
+
+/* Where those of other nodes come to the root in one run, each in its place; NULL without memory. */
+static void *blocks_of_others(const hier_call *call) {
+    const size_t bytes = call->arguments->bytes;
+    if (hier_own_received(call, 0, bytes).type->contiguous)
+        return call->arguments->recv;
+    return hier_more_scratch(call, HIER_COPIES, bytes * (size_t)call->comm->size);
+}
+
+/* The host's. */
+static void offer(hier_call *call) {
+    INTRA_SHOW(&call->meeting, recv, blocks_of_node(call));
+    if (hier_on_root_node(call)) {
+        INTRA_SHOW(&call->meeting, send, hier_single_node(call) ? NULL : blocks_of_others(call));
+        hier_show_layout(call);
+    } else {
+        INTRA_SHOW(&call->meeting, laid_out, NULL);
+    }
+    intra_post(&call->meeting, HIER_OFFERED);
+}
+
+/* Of the root, when all have come: to where they belong. */
+static void place_others(const hier_call *call) {
+    const size_t bytes = call->arguments->bytes, first = hier_first_rank(call);
+    const void *from = call->meeting.mine.send;
+    if (hier_own_received(call, 0, bytes).type->contiguous)
+        return;
+    for (size_t rank = 0; rank < (size_t)call->comm->size; rank++) {
+        const core_data place = hier_own_received(call, rank, bytes);
+        if (rank < first || rank >= first + (size_t)hier_threads(call))
+            core_unpack(place.buffer, hier_at(from, rank, bytes), place.type, place.count, 0, bytes);
+    }
 }
 
 /* The own block, to where the host has shown. */
@@ -95,11 +134,8 @@ static bool by_flags(hier_call *call) {
     int host = hier_host_thread(call), thread = call->comm->thread;
     HIER_RESUME(call);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start_from_host);
-    if (thread == host) {
-        INTRA_SHOW(&call->meeting, recv, blocks_of_node(call));
-        hier_show_layout(call);
-        intra_post(&call->meeting, HIER_OFFERED);
-    }
+    if (thread == host)
+        offer(call);
     HIER_AWAIT(call, hier_await(call, host, HIER_OFFERED));
     put_block(call);
     if (call->error)
@@ -109,6 +145,8 @@ static bool by_flags(hier_call *call) {
         HIER_AWAIT(call, hier_await_all(call, HIER_READY));
     if (thread == host || thread == 0)
         HIER_AWAIT(call, hier_await_network(call));
+    if (hier_is_root(call) && !hier_single_node(call))
+        place_others(call);
     HIER_OVER;
 }
 

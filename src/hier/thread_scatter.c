@@ -2,7 +2,8 @@
 /*
  * scatter: nbFT/inline, MST/flags, nbFT/direct, the mirror of gather.
  *
- *     flags, root's node:   every thread copies its block straight out of the root's send buffer
+ *     flags, root's node:   every thread copies its block straight out of the root's send buffer, as it lies; what the network sends the
+ *                           root packs meanwhile, if it is not one run
  *     flags, other nodes:   one message brings the node's blocks into the leader's memory; every thread copies its own, piece by
  *                           piece where the message is cut into segments (pieces.h): they are still in a cache then
  *     direct:               every thread copies its block out of the root's send buffer, on other nodes too (direct.h)
@@ -15,11 +16,11 @@
 
 static int start(hier_call *call, const void *send, void *recv) {
     inter_binding binding = {.send = send, .recv = recv};
-    if (hier_on_root_node(call)) /* the node's own blocks stay where they are */
-        binding.recv = hier_at(send, hier_first_rank(call), call->arguments->bytes);
-    else if (!recv)
+    if (hier_on_root_node(call) ? !send : !recv)
         return core_error(WEFT_ERR_NOMEM, "rank %d: weft_scatter: no memory for the blocks of a node",
                           call->comm->rank);
+    if (hier_on_root_node(call)) /* the node's own blocks stay where they are */
+        binding.recv = hier_at(send, hier_first_rank(call), call->arguments->bytes);
     return hier_start_blocks(call, &binding);
 }
 
@@ -72,14 +73,48 @@ static bool by_inline(hier_call *call) {
     HIER_OVER;
 }
 
-/* Shows where the node's blocks are, or will be. */
+/* Where other processes' blocks are in one run, each in its place: the root's buffer, or a copy of them alone; NULL without memory. */
+static const void *blocks_for_others(const hier_call *call) {
+    const size_t bytes = call->arguments->bytes, ranks = (size_t)call->comm->size, first = hier_first_rank(call);
+    if (hier_own_sent(call, 0, bytes).type->contiguous)
+        return call->arguments->send;
+    char *copy = hier_more_scratch(call, HIER_COPIES, bytes * ranks);
+    for (size_t rank = 0; copy && rank < ranks; rank++) {
+        const core_data block = hier_own_sent(call, rank, bytes);
+        if (rank < first || rank >= first + (size_t)hier_threads(call))
+            core_pack(hier_at(copy, rank, bytes), block.buffer, block.type, block.count, 0, bytes);
+    }
+    return copy;
+}
+
+/* The root shows the threads of its node its blocks as they lie. */
+static void show_blocks(hier_call *call) {
+    INTRA_SHOW(&call->meeting, recv, (void *)(uintptr_t)call->arguments->send);
+    hier_show_layout(call);
+}
+
+/* What the root has for this thread, of its node. Acquire: it was awaited. */
+static core_data block_of_root(const hier_call *call) {
+    const intra_offer *root = intra_offer_of(&call->meeting, call->root_thread);
+    const hier_arguments *by = root->laid_out;
+    return hier_equal_block(root->recv, (size_t)call->comm->rank, call->arguments->bytes, by, by ? by->send_type : NULL,
+                            by ? by->send_count : 0);
+}
+
+/* Shows where the node's blocks are, or will be. The threads of the root's node begin while it packs those of others. */
 static void offer(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
-    INTRA_SHOW(&call->meeting, send, arguments->send);
-    INTRA_SHOW(&call->meeting, recv, arguments->recv);
-    hier_show_layout(call);
-    if (!hier_on_root_node(call) && hier_threads(call) > 1)
-        INTRA_SHOW(&call->meeting, recv, hier_scratch(call, arguments->bytes * (size_t)hier_threads(call)));
+    if (hier_on_root_node(call)) {
+        show_blocks(call);
+        if (arguments->laid_out)
+            intra_post(&call->meeting, HIER_OFFERED);
+        INTRA_SHOW(&call->meeting, send, hier_single_node(call) ? NULL : blocks_for_others(call));
+    } else {
+        const bool in_place = hier_threads(call) == 1 && hier_own_received(call, 0, arguments->bytes).type->contiguous;
+        INTRA_SHOW(&call->meeting, laid_out, NULL);
+        INTRA_SHOW(&call->meeting, recv,
+                   in_place ? arguments->recv : hier_scratch(call, arguments->bytes * (size_t)hier_threads(call)));
+    }
     intra_post(&call->meeting, HIER_READY);
 }
 
@@ -92,9 +127,7 @@ static void take_piece(const hier_call *call, int host, size_t index) {
         return;
     part.begin -= own.begin;
     hier_move(hier_own_received(call, 0, bytes),
-              hier_on_root_node(call) ? hier_sent_by(call, host, (size_t)call->comm->rank, bytes)
-                                      : hier_received_by(call, host, block, bytes),
-              part);
+              hier_on_root_node(call) ? block_of_root(call) : hier_received_by(call, host, block, bytes), part);
 }
 
 static bool by_flags(hier_call *call) {
@@ -109,7 +142,7 @@ static bool by_flags(hier_call *call) {
     for (; *at < call->pieces.number; (*at)++) {
         if (!hier_on_root_node(call))
             HIER_AWAIT(call, hier_await_piece(call, *at));
-        HIER_AWAIT(call, hier_await(call, host, HIER_READY));
+        HIER_AWAIT(call, hier_await(call, host, hier_on_root_node(call) ? HIER_OFFERED : HIER_READY));
         take_piece(call, host, *at);
     }
     intra_post(&call->meeting, HIER_LEFT);
@@ -120,19 +153,18 @@ static bool by_flags(hier_call *call) {
     HIER_OVER;
 }
 
-/* The root's buffer is one run: what the network could send. */
 static bool by_direct(hier_call *call) {
     size_t bytes = call->arguments->bytes, rank = (size_t)call->comm->rank;
     bool root = hier_is_root(call);
     hier_reads reads;
     HIER_RESUME(call);
-    INTRA_SHOW(&call->meeting, laid_out, NULL);
-    hier_direct_offer(call, root ? call->arguments->send : NULL);
+    if (root)
+        show_blocks(call);
+    hier_direct_offer(call, root ? blocks_for_others(call) : NULL);
     if (hier_on_root_node(call)) {
         HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_OFFERED));
         hier_drive_once(call, false);
-        hier_move(hier_own_received(call, 0, bytes), hier_sent_by(call, call->root_thread, rank, bytes),
-                  (intra_slice){0, bytes});
+        hier_move(hier_own_received(call, 0, bytes), block_of_root(call), (intra_slice){0, bytes});
     } else {
         HIER_AWAIT(call, hier_await_addresses(call));
         HIER_AWAIT(call, hier_await(call, hier_host_thread(call), HIER_OFFERED)); /* and it is in this call, too */
