@@ -272,7 +272,10 @@ static inline uint64_t hier_next_chain(intra_member *member, const hier_ring *ri
     return member->chain = hier_chain(member->chain, arguments->signature);
 }
 
-/** hier_select() for a call. Many are like the last one of their kind. */
+/**
+ * hier_select() for a call. Many are like the last one of their kind: of all that hier_key_of() takes from the arguments only this differs, and
+ * the layout and the rules stay as they are. By the handle's own thread.
+ */
 static inline hier_choice hier_choose(weft_comm *comm, const hier_arguments *arguments) {
     hier_chosen *last = &comm->chosen[arguments->collective];
     const bool commutative = !arguments->op || arguments->op->commutative;

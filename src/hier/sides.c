@@ -77,8 +77,8 @@ static void resolve_in_place(const weft_comm *comm, hier_arguments *a) {
 }
 
 /*
- * Is this rank's data in the hands of the network, not of threads? What a root scatters is read as one run. Gather and scatter pack
- * and unpack themselves what goes by the network.
+ * Is this rank's data in the hands of the network, not of threads? What the root of a scatterv has is read as one run. Gather and
+ * scatter pack and unpack themselves what goes by the network.
  */
 static bool is_carried(const weft_comm *comm, const hier_arguments *a, enum hier_thread_algorithm by) {
     const unsigned themselves = INTER_BIT(INTER_SCATTER) | INTER_BIT(INTER_GATHER);

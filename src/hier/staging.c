@@ -73,8 +73,9 @@ static bool is_strided(const hier_side *from) {
  * Rooms that nobody uses. To take the memory of a long collective from the system again and give it back is a page fault for each of its
  * pages, which may cost three times what the collective does. Of the longest ones it matters less, and they are many bytes.
  */
-enum { ROOMS = 32, LEAST_KEPT = 32 << 10, MOST_KEPT = 16 << 20 };
+enum { ROOMS = 32, LEAST_KEPT = 32 << 10, MOST_KEPT = 16 << 20, MOST_IN_ALL = 64 << 20 };
 static room spare[ROOMS];
+static size_t spare_bytes; /* of all, under the lock */
 static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The smallest that is large enough; nothing: none is. */
@@ -87,19 +88,21 @@ static room find_spare(size_t bytes) {
     if (best) {
         found = *best;
         *best = (room){0};
+        spare_bytes -= found.bytes;
     }
     pthread_mutex_unlock(&spare_lock);
     return found;
 }
 
-/* In place of the smallest, or of none. Returns what is too many. */
+/* In place of the smallest, or of none. Returns what is too much. */
 static room keep_spare(room given) {
     room *least = spare;
     pthread_mutex_lock(&spare_lock);
     for (room *each = spare; each < spare + ROOMS; each++)
         least = each->bytes < least->bytes ? each : least;
-    if (least->bytes < given.bytes) {
+    if (least->bytes < given.bytes && spare_bytes - least->bytes + given.bytes <= MOST_IN_ALL) {
         room other = *least;
+        spare_bytes += given.bytes - other.bytes;
         *least = given;
         given = other;
     }
@@ -109,9 +112,11 @@ static room keep_spare(room given) {
 
 static bool room_take(room *taken, size_t bytes) {
     *taken = bytes >= LEAST_KEPT ? find_spare(bytes) : (room){0};
-    if (!taken->memory)
-        *taken = (room){malloc(bytes ? bytes : 1), bytes};
-    return taken->memory;
+    if (taken->memory)
+        return true;
+    char *memory = malloc(bytes ? bytes : 1);
+    *taken = (room){memory, memory ? bytes : 0};
+    return memory;
 }
 
 static void room_give(room given) {

@@ -101,7 +101,10 @@ static core_data block_of_root(const hier_call *call) {
                             by ? by->send_count : 0);
 }
 
-/* Shows where the node's blocks are, or will be. The threads of the root's node begin while it packs those of others. */
+/*
+ * Shows where the node's blocks are, or will be. The threads of the root's node begin while it packs those of others: `send` is shown only
+ * with HIER_READY, for who starts the network part.
+ */
 static void offer(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     if (hier_on_root_node(call)) {
@@ -176,6 +179,9 @@ static bool by_direct(hier_call *call) {
     hier_have_read(call);
     if (root || call->comm->thread == 0)
         HIER_AWAIT(call, hier_await_readers(call));
+    if (root && !call->meeting.mine.send && !call->error)
+        call->error = core_error(
+            WEFT_ERR_NOMEM, "rank %d: weft_scatter: no memory to pack the blocks of other processes", call->comm->rank);
     HIER_OVER;
 }
 

@@ -168,7 +168,8 @@ int hier_world_use_lines(hier_world *world, inter_lines *lines) {
                 (world->layout.one_host ? ONE_HOST : 0);
     int code = hier_agree(world->process_comm, (hier_caller){"weft_init", NULL}, &says, 1, WEFT_BAND);
     world->layout.crowded = !(says & ROOMY);
-    if (multiple && !(says & MULTIPLE)) /* all processes must have channels */
+    hier_requests_free(world->process_comm); /* what the agreement itself went by is not what the rules say now */
+    if (multiple && !(says & MULTIPLE))      /* all processes must have channels */
         world->config.thread_level = WEFT_THREAD_SERIALIZED;
     if (!code && says & TRACES)
         code = hier_trace_align(world);

@@ -121,7 +121,10 @@ static inline bool hier_is_overloaded(const hier_load *load, int host_cores, int
     return crowded || load->on_host > host_cores;
 }
 
-/** Sets what a layout tells the selector, `threads`, `one_host` and `reads`, when the rest stands; the same in every process. */
+/**
+ * Sets what a layout tells the selector, `threads`, `one_host` and `reads`, when the rest stands; the same in every process. `crowded` its
+ * maker sets, before the first collective on it: choices are kept (hier_choose, hier_plan).
+ */
 void hier_world_survey(const hier_world *world, hier_layout *layout);
 
 /** Is it the thread that called weft_init? */

@@ -33,6 +33,22 @@ class Requests : public ::testing::Test {
 
 } // namespace
 
+// Which request serves the next call is each process's own affair, what it does is not: first of all, after what weft_init has called.
+TEST_F(Requests, TakenUpInAnyOrder) {
+    for (int round = 0; round < 3; round++) {
+        uint64_t first = 1, second = 2, third = 3, size = uint64_t(size_);
+        weft_request *requests[2] = {WEFT_REQUEST_NULL, WEFT_REQUEST_NULL};
+        EXPECT_OK(weft_iallreduce(WEFT_IN_PLACE, &first, 1, WEFT_UINT64_T, WEFT_SUM, comm_, &requests[0]));
+        EXPECT_OK(weft_iallreduce(WEFT_IN_PLACE, &second, 1, WEFT_UINT64_T, WEFT_SUM, comm_, &requests[1]));
+        for (int i : {rank_ % 2, 1 - rank_ % 2})
+            EXPECT_OK(weft_wait(&requests[i], WEFT_STATUS_IGNORE));
+        EXPECT_OK(weft_allreduce(WEFT_IN_PLACE, &third, 1, WEFT_UINT64_T, WEFT_SUM, comm_));
+        EXPECT_EQ(first, size);
+        EXPECT_EQ(second, 2 * size);
+        EXPECT_EQ(third, 3 * size);
+    }
+}
+
 TEST_F(Requests, HundredsInFlight) {
     for (uint64_t seed : {1, 2})
         run_program(comm_, seed, 500, 400);
