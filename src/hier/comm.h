@@ -42,8 +42,7 @@ typedef struct hier_slot {
     hier_plan plan;          /* of collectives that are nothing but the network part: thread_alone.c */
     intra_scratch scratch;   /* for its messages */
     intra_scratch told_last; /* what the nodes told each other (direct.h), and … */
-    uint64_t
-        tellings; /* … how often that was not the same as before: contents of sparse views, apart from the plan's */
+    uint64_t tellings;       /* … how often that was not as before: contents of sparse views, not the plan's */
 } hier_slot;
 
 /** Frees what a slot has, under the funnel or where nobody drives it any more. */

@@ -17,9 +17,8 @@ typedef struct hier_layout {
     int nodes;
     int threads;   /* of the node that has most … */
     bool one_host; /* … are all nodes of one host, … */
-    bool
-        reads; /* … several that may read each other's memory? The selector is asked with these (hier_world_survey) … */
-    bool crowded;          /* … and with this: does a core have to carry several threads? All have agreed on it */
+    bool reads;    /* … several that may read each other's memory? For the selector (hier_world_survey), as is … */
+    bool crowded;  /* … this: does a core have to carry several threads? All have agreed on it */
     const size_t *offsets; /* nodes + 1 entries: the first place of each node, then the number of ranks */
     const int *processes;  /* by node; NULL: node n is process n of the job */
     const int *places;     /* by rank; NULL: a rank is its place */

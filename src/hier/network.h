@@ -207,6 +207,11 @@ static inline size_t hier_first_rank(const hier_call *call) {
     return call->comm->layout->offsets[call->comm->node];
 }
 
+/** Is the rank, of a communicator whose ranks are their places, a thread of this node? */
+static inline bool hier_is_of_node(const hier_call *call, size_t rank) {
+    return rank - hier_first_rank(call) < (size_t)hier_threads(call);
+}
+
 /**
  * The idle function of collectives within a process; the argument is the call. Says what it waits in when that takes long, and moves on
  * what the thread has under way.

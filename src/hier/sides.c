@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <hier/network.h>
 #include <hier/sides.h>
 
 bool hier_gathers(enum inter_collective collective) {
@@ -87,12 +88,12 @@ static bool is_carried(const weft_comm *comm, const hier_arguments *a, enum hier
     return by != HIER_DIRECT || (hier_scatters(a->collective) && comm->rank == a->root);
 }
 
-bool hier_lay_out(const weft_comm *comm, hier_arguments *a) {
+bool hier_lay_out(weft_comm *comm, hier_arguments *a) {
     if (inter_is(a->collective, INTER_REDUCTIONS) || comm->inner || hier_comm_is_alone(comm))
         return false;
     /* Its type has addresses; shown, that would say that there is no memory. */
     bool nowhere = inter_is(a->collective, INTER_ALLTOALLS) && !a->send;
-    const hier_choice choice = hier_select(&comm->world->selector, hier_key_of(a, comm->layout));
+    const hier_choice choice = hier_choose(comm, a); /* which the call will have, too */
     if (nowhere || choice.thread == HIER_INLINE || is_carried(comm, a, choice.thread))
         return false;
     if (a->in_place)

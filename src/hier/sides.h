@@ -60,7 +60,7 @@ static inline core_data hier_side_block(const hier_side *side, size_t block) {
  * Of checked arguments that are `strided`: do the threads copy all that this rank gives, or gets? Then they become `laid_out`, with what
  * is in place resolved. The types have to stay in use until the call is over.
  */
-bool hier_lay_out(const weft_comm *comm, hier_arguments *arguments);
+bool hier_lay_out(weft_comm *comm, hier_arguments *arguments);
 
 /** Keeps the types of laid out arguments in use until hier_types_release(), which is given the same. */
 void hier_types_retain(const weft_comm *comm, const hier_arguments *arguments);

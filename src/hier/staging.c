@@ -20,16 +20,11 @@ typedef struct range {
     size_t begin, end;
 } range;
 
-/* Memory to pack into. */
-typedef struct room {
-    char *memory;
-    size_t bytes;
-} room;
-
 typedef struct side {
     size_t count; /* blocks; 0: not staged */
     block *blocks;
-    room room;
+    char *memory;
+    size_t room; /* bytes there */
     range packed, unpacked;
     /* What the call gets instead of the user's: */
     size_t *counts;
@@ -74,20 +69,20 @@ static bool is_strided(const hier_side *from) {
  * pages, which may cost three times what the collective does. Of the longest ones it matters less, and they are many bytes.
  */
 enum { ROOMS = 32, LEAST_KEPT = 32 << 10, MOST_KEPT = 16 << 20, MOST_IN_ALL = 64 << 20 };
-static room spare[ROOMS];
+static intra_scratch spare[ROOMS];
 static size_t spare_bytes; /* of all, under the lock */
 static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The smallest that is large enough; nothing: none is. */
-static room find_spare(size_t bytes) {
-    room found = {0}, *best = NULL;
+static intra_scratch find_spare(size_t bytes) {
+    intra_scratch found = {0}, *best = NULL;
     pthread_mutex_lock(&spare_lock);
-    for (room *each = spare; each < spare + ROOMS; each++)
+    for (intra_scratch *each = spare; each < spare + ROOMS; each++)
         if (each->bytes >= bytes && (!best || each->bytes < best->bytes))
             best = each;
     if (best) {
         found = *best;
-        *best = (room){0};
+        *best = (intra_scratch){0};
         spare_bytes -= found.bytes;
     }
     pthread_mutex_unlock(&spare_lock);
@@ -95,13 +90,13 @@ static room find_spare(size_t bytes) {
 }
 
 /* In place of the smallest, or of none. Returns what is too much. */
-static room keep_spare(room given) {
-    room *least = spare;
+static intra_scratch keep_spare(intra_scratch given) {
+    intra_scratch *least = spare;
     pthread_mutex_lock(&spare_lock);
-    for (room *each = spare; each < spare + ROOMS; each++)
+    for (intra_scratch *each = spare; each < spare + ROOMS; each++)
         least = each->bytes < least->bytes ? each : least;
     if (least->bytes < given.bytes && spare_bytes - least->bytes + given.bytes <= MOST_IN_ALL) {
-        room other = *least;
+        intra_scratch other = *least;
         spare_bytes += given.bytes - other.bytes;
         *least = given;
         given = other;
@@ -110,23 +105,22 @@ static room keep_spare(room given) {
     return given;
 }
 
-static bool room_take(room *taken, size_t bytes) {
-    *taken = bytes >= LEAST_KEPT ? find_spare(bytes) : (room){0};
-    if (taken->memory)
-        return true;
-    char *memory = malloc(bytes ? bytes : 1);
-    *taken = (room){memory, memory ? bytes : 0};
-    return memory;
+static bool room_take(side *made, size_t bytes) {
+    intra_scratch found = bytes >= LEAST_KEPT ? find_spare(bytes) : (intra_scratch){0};
+    made->memory = found.memory ? found.memory : malloc(bytes ? bytes : 1);
+    made->room = found.memory ? found.bytes : bytes;
+    return made->memory;
 }
 
-static void room_give(room given) {
-    if (given.bytes >= LEAST_KEPT && given.bytes <= MOST_KEPT)
-        given = keep_spare(given);
-    free(given.memory);
+static void room_give(const side *freed) {
+    intra_scratch room = {freed->memory, freed->room};
+    if (room.memory && room.bytes >= LEAST_KEPT && room.bytes <= MOST_KEPT)
+        room = keep_spare(room);
+    free(room.memory);
 }
 
 void hier_staging_forget(void) {
-    for (room found = find_spare(1); found.memory; found = find_spare(1))
+    for (intra_scratch found = find_spare(1); found.memory; found = find_spare(1))
         free(found.memory);
 }
 
@@ -134,7 +128,7 @@ static bool side_make(side *made, size_t blocks, size_t bytes) {
     size_t each = sizeof(*made->blocks) + sizeof(*made->counts) + sizeof(*made->displs) + sizeof(*made->types);
     made->blocks = calloc(blocks ? blocks : 1, each);
     made->count = blocks;
-    if (!made->blocks || !room_take(&made->room, bytes))
+    if (!made->blocks || !room_take(made, bytes))
         return false;
     made->counts = (size_t *)(made->blocks + blocks);
     made->displs = (ptrdiff_t *)(made->counts + blocks);
@@ -147,7 +141,7 @@ static void side_free(const side *freed) {
         if (freed->blocks[i].user.type)
             core_datatype_release(freed->blocks[i].user.type);
     free(freed->blocks);
-    room_give(freed->room);
+    room_give(freed);
 }
 
 static void set_block(block *made, core_data data, char *packed) {
@@ -170,14 +164,14 @@ static bool stage_side(side *made, const hier_side *from) {
         made->displs[i] = (ptrdiff_t)at;
         made->types[i] = WEFT_BYTE;
         if (made->counts[i]) /* else the displacement means nothing */
-            set_block(&made->blocks[i], data, made->room.memory + at);
+            set_block(&made->blocks[i], data, made->memory + at);
         at += made->counts[i];
     }
     return true;
 }
 
 static void send_from(hier_arguments *a, const side *from) {
-    a->send = from->room.memory;
+    a->send = from->memory;
     a->send_type = WEFT_BYTE;
     a->send_count = from->counts[0];
     a->send_counts = from->counts;
@@ -186,7 +180,7 @@ static void send_from(hier_arguments *a, const side *from) {
 }
 
 static void receive_into(hier_arguments *a, const side *into) {
-    a->recv = into->room.memory;
+    a->recv = into->memory;
     a->recv_type = WEFT_BYTE;
     a->recv_count = into->counts[0];
     a->recv_counts = into->counts;
@@ -203,7 +197,7 @@ static bool stage_movement(const weft_comm *comm, hier_arguments *a, hier_stagin
         made->send.packed = (range){0, out.blocks};
         send_from(a, &made->send);
         if (hier_scatters(a->collective) && a->in_place)
-            a->recv = made->send.room.memory + made->send.displs[self];
+            a->recv = made->send.memory + made->send.displs[self];
     }
     if (!is_strided(&in))
         return true;
@@ -216,7 +210,7 @@ static bool stage_movement(const weft_comm *comm, hier_arguments *a, hier_stagin
         made->recv.unpacked.end = 0;
     } else if (a->in_place && hier_gathers(a->collective)) {
         made->recv.packed = (range){self, self + 1};
-        a->send = made->recv.room.memory + made->recv.displs[self];
+        a->send = made->recv.memory + made->recv.displs[self];
     } else if (a->in_place) {
         made->recv.packed = made->recv.unpacked;
     }
@@ -268,8 +262,8 @@ static bool stage_windows(side *made, const stand_in *by, const void *user, size
     size_t bytes;
     if (__builtin_mul_overflow(count, by->type.size_bytes, &bytes) || bytes > PTRDIFF_MAX || !side_make(made, 1, bytes))
         return false;
-    memset(made->room.memory, 0, bytes); /* what lies in holes of windows goes round with the rest */
-    set_block(&made->blocks[0], (core_data){hier_offset(user, 0), by->user, count}, made->room.memory);
+    memset(made->memory, 0, bytes); /* what lies in holes of windows goes round with the rest */
+    set_block(&made->blocks[0], (core_data){hier_offset(user, 0), by->user, count}, made->memory);
     return true;
 }
 
@@ -290,14 +284,14 @@ static bool stage_reduction(const weft_comm *comm, hier_arguments *a, hier_stagi
         if (!stage_windows(&made->send, by, a->send, all))
             return false;
         made->send.packed.end = 1;
-        a->send = made->send.room.memory;
+        a->send = made->send.memory;
     }
     if (receives || in_place) {
         if (!stage_windows(&made->recv, by, a->recv, in_place ? all : own))
             return false;
         made->recv.packed.end = in_place;
         made->recv.unpacked.end = receives;
-        a->recv = made->recv.room.memory;
+        a->recv = made->recv.memory;
     } else {
         a->recv = NULL;
     }

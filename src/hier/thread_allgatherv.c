@@ -103,13 +103,11 @@ static bool on_one_node(hier_call *call) {
  */
 static bool goes_by_tray(const hier_call *call) {
     const hier_arguments *arguments = call->arguments;
-    const hier_layout *layout = call->comm->layout;
-    const size_t size = arguments->recv_type->size_bytes, first = layout->offsets[call->comm->node];
-    const size_t end = layout->offsets[call->comm->node + 1], most = call->meeting.team->tray_bytes;
+    const size_t size = arguments->recv_type->size_bytes, most = call->meeting.team->tray_bytes;
     size_t all = 0;
     for (size_t rank = 0; rank < (size_t)call->comm->size; rank++) {
         size_t bytes = arguments->recv_counts[rank] * size;
-        if (bytes > most - all || (bytes > HIER_BUNDLE_BYTES_BETWEEN && rank >= first && rank < end))
+        if (bytes > most - all || (bytes > HIER_BUNDLE_BYTES_BETWEEN && hier_is_of_node(call, rank)))
             return false;
         all += bytes;
     }

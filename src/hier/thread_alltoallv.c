@@ -287,9 +287,9 @@ static bool tray_suffices(const hier_call *call) {
 
 /* How long those are that the thread expects from other nodes; false: they are too long. */
 static bool bundle_expected(hier_call *call, uint16_t *expected) {
-    size_t left = HIER_BUNDLE_BYTES_BETWEEN, first = hier_first_rank(call), end = first + (size_t)hier_threads(call);
+    size_t left = HIER_BUNDLE_BYTES_BETWEEN;
     for (size_t rank = 0; rank < (size_t)call->comm->size; rank++) {
-        size_t bytes = rank >= first && rank < end ? 0 : received_from(call, call->comm->thread, rank);
+        size_t bytes = hier_is_of_node(call, rank) ? 0 : received_from(call, call->comm->thread, rank);
         if (bytes > left)
             return false;
         expected[rank] = (uint16_t)bytes;

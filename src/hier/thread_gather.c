@@ -79,13 +79,13 @@ static void offer(hier_call *call) {
 
 /* Of the root, when all have come: to where they belong. */
 static void place_others(const hier_call *call) {
-    const size_t bytes = call->arguments->bytes, first = hier_first_rank(call);
+    const size_t bytes = call->arguments->bytes;
     const void *from = call->meeting.mine.send;
     if (hier_own_received(call, 0, bytes).type->contiguous)
         return;
     for (size_t rank = 0; rank < (size_t)call->comm->size; rank++) {
         const core_data place = hier_own_received(call, rank, bytes);
-        if (rank < first || rank >= first + (size_t)hier_threads(call))
+        if (!hier_is_of_node(call, rank))
             core_unpack(place.buffer, hier_at(from, rank, bytes), place.type, place.count, 0, bytes);
     }
 }

@@ -75,13 +75,13 @@ static bool by_inline(hier_call *call) {
 
 /* Where other processes' blocks are in one run, each in its place: the root's buffer, or a copy of them alone; NULL without memory. */
 static const void *blocks_for_others(const hier_call *call) {
-    const size_t bytes = call->arguments->bytes, ranks = (size_t)call->comm->size, first = hier_first_rank(call);
+    const size_t bytes = call->arguments->bytes, ranks = (size_t)call->comm->size;
     if (hier_own_sent(call, 0, bytes).type->contiguous)
         return call->arguments->send;
     char *copy = hier_more_scratch(call, HIER_COPIES, bytes * ranks);
     for (size_t rank = 0; copy && rank < ranks; rank++) {
         const core_data block = hier_own_sent(call, rank, bytes);
-        if (rank < first || rank >= first + (size_t)hier_threads(call))
+        if (!hier_is_of_node(call, rank))
             core_pack(hier_at(copy, rank, bytes), block.buffer, block.type, block.count, 0, bytes);
     }
     return copy;

@@ -127,7 +127,7 @@ inline const one_call calls[] = {
     {"reduce_scatter", true,
      [](weft_comm *c, int *a, int *b) { return FORM(reduce_scatter)(a, b, blocks.counts, WEFT_INT, WEFT_SUM, c); }},
     {"reduce_scatter_block long", true,
-     [](weft_comm *c, int *a, int *b) { return FORM(reduce_scatter_block)(a, b, 400, WEFT_INT, WEFT_SUM, c); }},
+     [](weft_comm *c, int *a, int *b) { return FORM(reduce_scatter_block)(a, b, 600, WEFT_INT, WEFT_SUM, c); }},
     {"nothing", true, [](weft_comm *c, int *, int *) { return FORM(bcast)(nullptr, 0, WEFT_INT, 0, c); }},
 };
 

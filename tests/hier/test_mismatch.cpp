@@ -48,9 +48,9 @@ void meet(int threads, int odd_thread, const one_call &odd, const one_call &usua
         told = {"rank " + std::to_string(odd_thread) + " called " + function_of(odd), " called " + function_of(usual)};
     misuse::in_team(threads, [&](weft_comm *comm, int thread) {
         std::vector<int> &both = memory[(size_t)thread];
-        both.assign(4 * many, 1);
+        both.assign(6 * many, 1);
         const one_call &mine = thread == odd_thread ? odd : usual;
-        int code = mine.run(comm, both.data(), both.data() + 2 * many);
+        int code = mine.run(comm, both.data(), both.data() + 3 * many);
         if (exact)
             std::vector<int>().swap(both);
         if (code == WEFT_ERR_MISMATCH) {

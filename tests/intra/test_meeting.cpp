@@ -151,7 +151,7 @@ TEST_P(Meeting, TheRingHoldsTheFastBack) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Teams, Meeting,
-                         ::testing::Combine(::testing::ValuesIn(policies), ::testing::Values(1, 2, 3, 5, 8, 17),
+                         ::testing::Combine(::testing::ValuesIn(policies), ::testing::Values(1, 2, 3, 5, 8, 12, 17),
                                             ::testing::Values(2, 8)),
                          name_of);
 
