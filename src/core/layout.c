@@ -6,6 +6,7 @@
 #include <core/layout.h>
 #include <core/layout_cursor.h>
 #include <core/layout_kernels.h>
+#include <core/stream.h>
 
 static inline size_t least(size_t a, size_t b) {
     return a < b ? a : b;
@@ -65,8 +66,16 @@ static void finish_view(core_run *r, size_t rows, size_t count, size_t bytes) {
     }
 }
 
+/* `around` the cache (stream.h), or as usual. */
+static inline void copy_grid(const core_grid *grid, bool around) {
+    if (around)
+        core_grid_stream(grid);
+    else
+        core_grid_copy(grid);
+}
+
 /* Copies blocks of `bytes`: a side has such blocks, or blocks of which they can be cut. At most `left` bytes. */
-static inline size_t copy_blocks(core_run *to, core_run *from, size_t bytes, size_t left) {
+static inline size_t copy_blocks(core_run *to, core_run *from, size_t bytes, size_t left, bool around) {
     core_grid grid;
     view t = {&grid.to, 0, 0}, f = {&grid.from, 0, 0};
     if (to->bytes == bytes)
@@ -88,7 +97,7 @@ static inline size_t copy_blocks(core_run *to, core_run *from, size_t bytes, siz
         grid.count = fitting(grid.count, bytes, left);
         grid.rows = fitting(grid.rows, grid.count * bytes, left);
     }
-    core_grid_copy(&grid);
+    copy_grid(&grid, around);
     size_t rows = grid.rows, count = grid.count;
     finish_view(to, rows, count, bytes);
     finish_view(from, rows, count, bytes);
@@ -132,7 +141,7 @@ static inline size_t copy_piece(core_run *to, core_run *from, size_t left) {
 }
 
 /* Copies what is next of two runs, at most `left` bytes, in the largest step that suits them; returns how many. */
-static inline size_t copy_next(core_run *to, core_run *from, size_t left) {
+static inline size_t copy_next(core_run *to, core_run *from, size_t left, bool around) {
     if (misfit(to, from, left))
         return copy_piece(to, from, left);
     size_t to_rest = to->bytes - to->offset, from_rest = from->bytes - from->offset;
@@ -140,12 +149,12 @@ static inline size_t copy_next(core_run *to, core_run *from, size_t left) {
         return copy_items(to, from, left, false);
     if (from->items && from_rest < to_rest)
         return copy_items(from, to, left, true);
-    return copy_blocks(to, from, least(to_rest, from_rest), left);
+    return copy_blocks(to, from, least(to_rest, from_rest), left, around);
 }
 
-static void copy(core_cursor *to, core_cursor *from, size_t left) {
+static void copy(core_cursor *to, core_cursor *from, size_t left, bool around) {
     for (;;) {
-        left -= copy_next(&to->run, &from->run, left);
+        left -= copy_next(&to->run, &from->run, left, around);
         if (left == 0)
             return;
         if (to->run.rows == 0)
@@ -195,7 +204,8 @@ static inline bool is_all(const place *p, size_t bytes) {
 }
 
 /* Most messages are a few elements of a simple type, from beginning to end: one grid, no cursor. False: not this one. */
-static inline __attribute__((always_inline)) bool copy_simple(const place *to, const place *from, size_t bytes) {
+static inline __attribute__((always_inline)) bool copy_simple(const place *to, const place *from, size_t bytes,
+                                                              bool around) {
     core_grid grid;
     view t = {&grid.to, 0, 0}, f = {&grid.from, 0, 0};
     size_t to_bytes = 0, from_bytes = 0;
@@ -211,7 +221,7 @@ static inline __attribute__((always_inline)) bool copy_simple(const place *to, c
     grid.bytes = to_bytes;
     grid.count = t.count;
     grid.rows = t.rows;
-    core_grid_copy(&grid);
+    copy_grid(&grid, around);
     return true;
 }
 
@@ -222,26 +232,47 @@ static void begin(core_cursor *c, const place *p, size_t from, size_t bytes) {
         core_cursor_packed(c, p->at, bytes);
 }
 
-static inline __attribute__((always_inline)) void copy_places(place to, place from, size_t begins, size_t ends) {
+static inline __attribute__((always_inline)) void copy_places(place to, place from, size_t begins, size_t ends,
+                                                              bool around) {
     core_cursor into, out_of;
-    if (copy_simple(&to, &from, ends - begins))
+    if (copy_simple(&to, &from, ends - begins, around))
         return;
     begin(&into, &to, begins, ends - begins);
     begin(&out_of, &from, begins, ends - begins);
-    copy(&into, &out_of, ends - begins);
+    copy(&into, &out_of, ends - begins, around);
 }
 
 void core_pack_laid_out(void *packed, const void *buffer, const weft_datatype *type, size_t count, size_t from,
                         size_t to) {
-    copy_places((place){packed, NULL, 0}, (place){buffer, type, count}, from, to);
+    copy_places((place){packed, NULL, 0}, (place){buffer, type, count}, from, to, false);
 }
 
 void core_unpack_laid_out(void *buffer, const void *packed, const weft_datatype *type, size_t count, size_t from,
                           size_t to) {
-    copy_places((place){buffer, type, count}, (place){packed, NULL, 0}, from, to);
+    copy_places((place){buffer, type, count}, (place){packed, NULL, 0}, from, to, false);
 }
 
 void core_copy_laid_out(void *to_buffer, const weft_datatype *to_type, size_t to_count, const void *from_buffer,
                         const weft_datatype *from_type, size_t from_count, size_t from, size_t to) {
-    copy_places((place){to_buffer, to_type, to_count}, (place){from_buffer, from_type, from_count}, from, to);
+    copy_places((place){to_buffer, to_type, to_count}, (place){from_buffer, from_type, from_count}, from, to, false);
+}
+
+void core_unpack_around(core_data into, const void *packed, size_t from, size_t to, size_t whole) {
+    if (from >= to)
+        return;
+    if (into.type->contiguous)
+        core_stream((char *)into.buffer + from, packed, to - from, whole);
+    else
+        copy_places((place){into.buffer, into.type, into.count}, (place){packed, NULL, 0}, from, to,
+                    core_stream_pays(whole));
+}
+
+void core_copy_around(core_data into, core_data out_of, size_t from, size_t to, size_t whole) {
+    if (from >= to)
+        return;
+    if (into.type->contiguous && out_of.type->contiguous)
+        core_stream((char *)into.buffer + from, (const char *)out_of.buffer + from, to - from, whole);
+    else
+        copy_places((place){into.buffer, into.type, into.count}, (place){out_of.buffer, out_of.type, out_of.count},
+                    from, to, core_stream_pays(whole));
 }

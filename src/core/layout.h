@@ -62,4 +62,8 @@ static inline void core_copy(void *to_buffer, const weft_datatype *to_type, size
         core_copy_laid_out(to_buffer, to_type, to_count, from_buffer, from_type, from_count, from, to);
 }
 
+/** The same two, of a part of `whole` bytes in all: around the cache where that is more than it holds (stream.h). */
+void core_unpack_around(core_data into, const void *packed, size_t from, size_t to, size_t whole);
+void core_copy_around(core_data into, core_data out_of, size_t from, size_t to, size_t whole);
+
 #endif

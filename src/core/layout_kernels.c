@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/layout_kernels.h>
+#include <core/stream.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -209,4 +210,30 @@ void core_grid_copy(const core_grid *grid) {
         copy_columns(grid);
     else
         copy(grid);
+}
+
+/* Are the blocks, as they are written, lines, or are most of their lines whole? */
+static bool has_lines(const core_grid *grid) {
+    const core_grid_side *to = &grid->to;
+    if (grid->bytes >= 4 * CORE_LINE_BYTES)
+        return true;
+    return !to->displs &&
+           ((uintptr_t)to->at | (uintptr_t)to->stride | (uintptr_t)to->row | grid->bytes) % CORE_LINE_BYTES == 0;
+}
+
+void core_grid_stream(const core_grid *grid) {
+    if (!has_lines(grid)) {
+        core_grid_copy(grid);
+        return;
+    }
+    const size_t blocks = (CORE_STREAM_AHEAD + grid->bytes - 1) / grid->bytes;
+    const ptrdiff_t ahead = grid->from.displs ? 0 : (ptrdiff_t)blocks * grid->from.stride;
+    for (size_t row = 0; row < grid->rows; row++) {
+        char *to = grid->to.at + (ptrdiff_t)row * grid->to.row;
+        const char *from = grid->from.at + (ptrdiff_t)row * grid->from.row;
+        for (size_t i = 0; i < grid->count; i++)
+            core_stream_block(to + place(grid->to.displs, grid->to.stride, i),
+                              from + place(grid->from.displs, grid->from.stride, i), grid->bytes, ahead);
+    }
+    core_stream_end();
 }

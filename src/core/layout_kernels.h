@@ -26,6 +26,9 @@ typedef struct core_grid {
 /** Copies with the best of the kernels below that the processor has. */
 void core_grid_copy(const core_grid *grid);
 
+/** Likewise, and of blocks that are whole lines, or long, no line that is written goes to the cache (stream.h). */
+void core_grid_stream(const core_grid *grid);
+
 void core_grid_copy_generic(const core_grid *grid);
 #if defined(__x86_64__)
 void core_grid_copy_avx2(const core_grid *grid);

@@ -6,9 +6,6 @@
 #include <emmintrin.h>
 #endif
 
-#define LINE_BYTES  ((size_t)64)
-#define AHEAD_BYTES (8 * LINE_BYTES)
-
 static _Atomic size_t least = SIZE_MAX;
 
 void core_stream_resolve(const core_topology *topology) {
@@ -18,30 +15,52 @@ void core_stream_resolve(const core_topology *topology) {
         atomic_store_explicit(&least, half > CORE_STREAM_LEAST ? half : CORE_STREAM_LEAST, memory_order_relaxed);
 }
 
+bool core_stream_pays(size_t whole) {
+    return whole >= atomic_load_explicit(&least, memory_order_relaxed);
+}
+
 #if defined(__SSE2__)
 /* Of whole lines; `to` is where one begins. */
-static void stream_lines(char *to, const char *from, size_t bytes) {
-    for (size_t line = 0; line < bytes; line += LINE_BYTES) {
-        _mm_prefetch(from + line + AHEAD_BYTES, _MM_HINT_T0); /* behind the end it does nothing */
-        for (size_t at = line; at < line + LINE_BYTES; at += sizeof(__m128i))
+static inline void stream_lines(char *to, const char *from, size_t bytes, ptrdiff_t ahead) {
+    for (size_t line = 0; line < bytes; line += CORE_LINE_BYTES) {
+        _mm_prefetch(from + line + ahead, _MM_HINT_T0); /* behind the end it does nothing */
+        for (size_t at = line; at < line + CORE_LINE_BYTES; at += sizeof(__m128i))
             _mm_stream_si128((__m128i *)(void *)(to + at), _mm_loadu_si128((const __m128i *)(const void *)(from + at)));
     }
-    _mm_sfence(); /* such stores are in no order with the release that publishes them */
+}
+
+/* Such stores are in no order with the release that publishes them. */
+void core_stream_end(void) {
+    _mm_sfence();
 }
 #else
-static void stream_lines(char *to, const char *from, size_t bytes) {
+static inline void stream_lines(char *to, const char *from, size_t bytes, ptrdiff_t ahead) {
+    (void)ahead;
     memcpy(to, from, bytes);
 }
+
+void core_stream_end(void) {}
 #endif
 
-void core_stream(void *to, const void *from, size_t bytes, size_t whole) {
-    const size_t head = -(uintptr_t)to % LINE_BYTES;
-    if (bytes < head || whole < atomic_load_explicit(&least, memory_order_relaxed)) {
+void core_stream_block(void *to, const void *from, size_t bytes, ptrdiff_t ahead) {
+    const size_t head = -(uintptr_t)to % CORE_LINE_BYTES;
+    if (bytes < head) {
         memcpy(to, from, bytes);
         return;
     }
-    const size_t tail = (bytes - head) % LINE_BYTES, lines = bytes - head - tail;
-    memcpy(to, from, head);
-    stream_lines((char *)to + head, (const char *)from + head, lines);
-    memcpy((char *)to + head + lines, (const char *)from + head + lines, tail);
+    const size_t tail = (bytes - head) % CORE_LINE_BYTES, lines = bytes - head - tail;
+    if (head)
+        memcpy(to, from, head);
+    stream_lines((char *)to + head, (const char *)from + head, lines, ahead);
+    if (tail)
+        memcpy((char *)to + head + lines, (const char *)from + head + lines, tail);
+}
+
+void core_stream(void *to, const void *from, size_t bytes, size_t whole) {
+    if (!core_stream_pays(whole)) {
+        memcpy(to, from, bytes);
+        return;
+    }
+    core_stream_block(to, from, bytes, CORE_STREAM_AHEAD);
+    core_stream_end();
 }

@@ -9,14 +9,27 @@
 #define CORE_STREAM_H
 
 #include <core/topology.h>
+#include <stdbool.h>
+
+#define CORE_LINE_BYTES ((size_t)64)
 
 /** What is shorter is never streamed. */
 #define CORE_STREAM_LEAST ((size_t)1 << 20)
 
+/** So far ahead of what is copied, the next is fetched. */
+#define CORE_STREAM_AHEAD 512
+
 /** Sets for this machine what is; without that nothing is. Any thread. */
 void core_stream_resolve(const core_topology *topology);
 
+/** Is it more than the cache holds, if each thread writes, and reads, so much? */
+bool core_stream_pays(size_t whole);
+
 /** As memcpy, of a part of so much that is copied in all. What is published after it is seen after it, as behind any copy. */
 void core_stream(void *to, const void *from, size_t bytes, size_t whole);
+
+/** One of several blocks, in any case; what lies `ahead` of it is read soon. Before anything is published, core_stream_end(). */
+void core_stream_block(void *to, const void *from, size_t bytes, ptrdiff_t ahead);
+void core_stream_end(void);
 
 #endif

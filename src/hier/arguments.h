@@ -32,6 +32,7 @@ typedef struct hier_arguments {
     bool strided;
     struct hier_staging *staging; /* once staged: what the buffers above belong to */
     bool laid_out;                /* strided, and threads copy from and to where the types say: sides.h */
+    size_t moved;                 /* of strided ones: what passes through the cache for this rank, against stream.h */
     size_t bytes;                 /* a vector, or a block, of one rank, as all ranks know it; else 0 */
     size_t own_bytes;             /* gatherv, scatterv, allgatherv: of the rank's own block */
     uint64_t content; /* of what kinds these `bytes` are: core_datatype_hash(); 0 where it is not compared */

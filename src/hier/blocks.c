@@ -107,7 +107,7 @@ void hier_blocks_unpack(hier_call *call, const hier_blocks *joined, const hier_b
             size_t bytes = hier_block_bytes(joined, rank);
             core_data own = hier_block_of(to, rank);
             if (hier_same_bytes(call, rank, bytes, (size_t)call->comm->rank, core_data_bytes(own)))
-                core_unpack(own.buffer, place, own.type, own.count, 0, bytes);
+                hier_unpack(call, own, place, (intra_slice){0, bytes});
             place += bytes;
         }
     }

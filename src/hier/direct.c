@@ -54,6 +54,19 @@ const void *hier_direct_run(const hier_call *call, core_data block) {
     return block.type->contiguous ? block.buffer : hier_packed(call, block);
 }
 
+const void *hier_blocks_for_others(const hier_call *call) {
+    const size_t bytes = call->arguments->bytes, ranks = (size_t)call->comm->size;
+    if (hier_own_sent(call, 0, bytes).type->contiguous)
+        return call->arguments->send;
+    char *copy = hier_more_scratch(call, HIER_COPIES, bytes * ranks);
+    for (size_t rank = 0; copy && rank < ranks; rank++) {
+        const core_data block = hier_own_sent(call, rank, bytes);
+        if (!hier_is_of_node(call, rank))
+            core_pack(hier_at(copy, rank, bytes), block.buffer, block.type, block.count, 0, bytes);
+    }
+    return copy;
+}
+
 /* Of the arrays, which lie one behind the other. */
 static size_t telling_bytes(const hier_call *call) {
     return 8 * (size_t)call->comm->layout->nodes * sizeof(size_t);
@@ -204,7 +217,7 @@ static int read_apart(hier_call *call, int process, uint64_t address, core_data 
         int code = bounce ? transport->read(transport, process, &from, &own, 1) : WEFT_ERR_NOMEM;
         if (code)
             return code;
-        core_unpack(to.buffer, bounce, to.type, to.count, done, done + part);
+        hier_unpack(call, to, bounce, (intra_slice){done, part});
     }
     return WEFT_SUCCESS;
 }

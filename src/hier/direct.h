@@ -31,6 +31,9 @@ void *hier_packed(const hier_call *call, core_data block);
 /** Where others read a block: as it lies, or in a copy of it, should it lie in several runs. NULL as hier_packed(). */
 const void *hier_direct_run(const hier_call *call, core_data block);
 
+/** Likewise of a block for each rank, those for other nodes alone, each in its place: what this thread sends. */
+const void *hier_blocks_for_others(const hier_call *call);
+
 /** What the nodes tell each other, by node, in elements: what is sent and received, and who answers whom when that is read. */
 typedef struct hier_telling {
     size_t *sent, *received, *send_offsets, *recv_offsets;

@@ -64,17 +64,37 @@ static inline core_data hier_received_by(const hier_call *call, int thread, size
     return hier_equal_block(offer->recv, index, bytes, by, by ? by->recv_type : NULL, by ? by->recv_count : 0);
 }
 
+/** Of what a thread sends, where it has shown that as `recv`, as it lies, beside the run that other processes read. */
+static inline core_data hier_sent_beside(const hier_call *call, int thread, size_t index, size_t bytes) {
+    const intra_offer *offer = intra_offer_of(&call->meeting, thread);
+    const hier_arguments *by = offer->laid_out;
+    return hier_equal_block(offer->recv, index, bytes, by, by ? by->send_type : NULL, by ? by->send_count : 0);
+}
+
+/** What core_stream_pays() is asked of what a block is written to. */
+static inline size_t hier_stream_of(const hier_call *call, core_data to) {
+    return call->arguments->laid_out ? call->arguments->moved : core_data_bytes(to);
+}
+
 /** Moves a part of a block, in packed bytes, to where the same block is received; nothing where it lies in place. */
-static inline void hier_move(core_data to, core_data from, intra_slice part) {
+static inline void hier_move(const hier_call *call, core_data to, core_data from, intra_slice part) {
     const bool runs = to.type->contiguous && from.type->contiguous;
     if (to.buffer == from.buffer && (to.type == from.type || runs))
         return;
-    if (runs && core_data_bytes(to) >= CORE_STREAM_LEAST)
-        core_stream((char *)to.buffer + part.begin, (const char *)from.buffer + part.begin, part.count,
-                    core_data_bytes(to));
+    const size_t whole = hier_stream_of(call, to), end = part.begin + part.count;
+    if (whole >= CORE_STREAM_LEAST)
+        core_copy_around(to, from, part.begin, end, whole);
     else
-        core_copy(to.buffer, to.type, to.count, from.buffer, from.type, from.count, part.begin,
-                  part.begin + part.count);
+        core_copy(to.buffer, to.type, to.count, from.buffer, from.type, from.count, part.begin, end);
+}
+
+/** Unpacks a part of a block, which begins at `packed`. */
+static inline void hier_unpack(const hier_call *call, core_data to, const void *packed, intra_slice part) {
+    const size_t whole = hier_stream_of(call, to), end = part.begin + part.count;
+    if (whole >= CORE_STREAM_LEAST)
+        core_unpack_around(to, packed, part.begin, end, whole);
+    else
+        core_unpack(to.buffer, packed, to.type, to.count, part.begin, end);
 }
 
 #endif

@@ -49,6 +49,21 @@ hier_side hier_side_received(const weft_comm *comm, const hier_arguments *a) {
     return made;
 }
 
+static size_t bytes_of_side(const hier_side *side) {
+    size_t bytes = 0;
+    if (!side->counts)
+        return side->blocks ? side->blocks * core_data_bytes(hier_side_block(side, 0)) : 0;
+    for (size_t i = 0; i < side->blocks; i++)
+        bytes += core_data_bytes(hier_side_block(side, i));
+    return bytes;
+}
+
+size_t hier_bytes_moved(const weft_comm *comm, const hier_arguments *a) {
+    const hier_side out = hier_side_sent(comm, a), in = hier_side_received(comm, a);
+    const size_t half = bytes_of_side(&out) / 2 + bytes_of_side(&in) / 2; /* each fits a size_t */
+    return comm->layout->crowded ? 2 * half : half;
+}
+
 /* The thread whose buffers the network works in; of those without a root, which is 0, the leader. */
 static bool is_host(const weft_comm *comm, const hier_arguments *a) {
     const hier_layout *layout = comm->layout;
@@ -96,6 +111,7 @@ bool hier_lay_out(weft_comm *comm, hier_arguments *a) {
     const hier_choice choice = hier_choose(comm, a); /* which the call will have, too */
     if (nowhere || choice.thread == HIER_INLINE || is_carried(comm, a, choice.thread))
         return false;
+    a->moved = hier_bytes_moved(comm, a);
     if (a->in_place)
         resolve_in_place(comm, a);
     a->laid_out = true;

@@ -56,6 +56,9 @@ static inline core_data hier_side_block(const hier_side *side, size_t block) {
     return hier_elements_at(side->buffer, displ, side->type, count);
 }
 
+/** What core_stream_pays() is asked of a rank: half of what it gives and gets, all of it where a core carries two. Of checked arguments. */
+size_t hier_bytes_moved(const weft_comm *comm, const hier_arguments *arguments);
+
 /**
  * Of checked arguments that are `strided`: do the threads copy all that this rank gives, or gets? Then they become `laid_out`, with what
  * is in place resolved. The types have to stay in use until the call is over.

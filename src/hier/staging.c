@@ -47,6 +47,7 @@ typedef struct stand_in {
 
 struct hier_staging {
     bool reduces;
+    size_t moved;   /* hier_bytes_moved() of what is moved */
     bool delivered; /* what has come is in the user's buffer, which is his again */
     side send, recv;
     /* Of reductions: */
@@ -190,6 +191,7 @@ static void receive_into(hier_arguments *a, const side *into) {
 
 static bool stage_movement(const weft_comm *comm, hier_arguments *a, hier_staging *made) {
     hier_side out = hier_side_sent(comm, a), in = hier_side_received(comm, a);
+    made->moved = hier_bytes_moved(comm, a);
     size_t self = (size_t)comm->rank;
     if (is_strided(&out)) {
         if (!stage_side(&made->send, &out))
@@ -351,7 +353,7 @@ void hier_staging_unpack(hier_staging *staging) {
         if (staging->reduces)
             copy_windows(&staging->stand_in, b, staging->result, false);
         else if (b->user.type)
-            core_unpack(b->user.buffer, b->packed, b->user.type, b->user.count, 0, core_data_bytes(b->user));
+            core_unpack_around(b->user, b->packed, 0, core_data_bytes(b->user), staging->moved);
     }
 }
 

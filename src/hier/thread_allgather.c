@@ -64,7 +64,7 @@ static void on_one_node(const hier_call *call) {
         int from = (call->comm->thread + i) % threads; /* not all from the same one at once */
         core_data block = hier_sent_by(call, from, 0, bytes);
         for (int to = hier_first_served(call); to < hier_end_served(call); to++)
-            hier_move(hier_received_by(call, to, (size_t)from, bytes), block, share);
+            hier_move(call, hier_received_by(call, to, (size_t)from, bytes), block, share);
     }
 }
 
@@ -80,7 +80,7 @@ static void put_block(hier_call *call) {
             continue;
         }
         part.begin -= own.begin;
-        hier_move(block, hier_own_sent(call, 0, bytes), part);
+        hier_move(call, block, hier_own_sent(call, 0, bytes), part);
         hier_piece_ready(call, index);
     }
 }
@@ -93,7 +93,7 @@ static void copy_out(const hier_call *call, intra_slice part) {
         core_data all = hier_received_by(call, to, 0, call->arguments->bytes);
         all.count *= ranks;
         if (to)
-            hier_move(all, hier_run(leaders(call), part.begin + part.count), share);
+            hier_move(call, all, hier_run(leaders(call), part.begin + part.count), share);
     }
 }
 

@@ -38,8 +38,8 @@ static bool put_block(hier_call *call, const hier_blocks *joined) {
         return false;
     }
     if (hier_same_bytes(call, self, bytes, hier_first_rank(call), hier_block_bytes(joined, self)))
-        hier_move(hier_run(hier_joined_at(call, joined, call->comm->node, self), bytes), hier_own_sent(call, 0, bytes),
-                  (intra_slice){0, bytes});
+        hier_move(call, hier_run(hier_joined_at(call, joined, call->comm->node, self), bytes),
+                  hier_own_sent(call, 0, bytes), (intra_slice){0, bytes});
     return true;
 }
 
@@ -68,7 +68,7 @@ static void copy_blocks(hier_call *call) {
         if (rank != self && hier_has_bundled(call, thread))
             hier_bundle_take(call, thread, 0, hier_block_of(mine, rank));
         else if (hier_same_bytes(call, rank, intra_offer_of(&call->meeting, thread)->send_size, self, bytes))
-            hier_move(hier_block_of(mine, rank), hier_sent_by(call, thread, 0, bytes), (intra_slice){0, bytes});
+            hier_move(call, hier_block_of(mine, rank), hier_sent_by(call, thread, 0, bytes), (intra_slice){0, bytes});
     }
 }
 

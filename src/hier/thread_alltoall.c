@@ -109,7 +109,7 @@ static void copy_local(const hier_call *call) {
     for (int to = hier_first_served(call); to < hier_end_served(call); to++)
         for (int i = 0; i < threads; i++) {
             int from = (call->comm->thread + i) % threads;
-            hier_move(hier_received_by(call, to, first + (size_t)from, bytes),
+            hier_move(call, hier_received_by(call, to, first + (size_t)from, bytes),
                       hier_sent_by(call, from, first + (size_t)to, bytes), share);
         }
 }
@@ -162,8 +162,7 @@ static void unpack_to(const hier_call *call, int thread, int node, size_t rank, 
     core_data place = thread == call->comm->thread ? hier_own_received(call, first + rank, bytes)
                                                    : hier_received_by(call, thread, first + rank, bytes);
     part.begin -= block.begin;
-    core_unpack(place.buffer, incoming(call) + first * row + block.begin + part.begin, place.type, place.count,
-                part.begin, part.begin + part.count);
+    hier_unpack(call, place, incoming(call) + first * row + block.begin + part.begin, part);
 }
 
 static void unpack_piece(const hier_call *call, size_t index) {
@@ -190,13 +189,6 @@ static const void *packed(hier_call *call) {
 /* What the others read from; in place, from a copy. */
 static const void *shown(hier_call *call) {
     return call->arguments->in_place ? packed(call) : call->arguments->send;
-}
-
-/* Likewise, and other processes read one run. */
-static const void *shown_directly(hier_call *call) {
-    const hier_arguments *arguments = call->arguments;
-    bool strided = arguments->laid_out && !arguments->send_type->contiguous;
-    return strided ? packed(call) : shown(call);
 }
 
 static void offer(hier_call *call) {
@@ -288,15 +280,23 @@ static void take_local(hier_call *call) {
     if (!has_memory(call))
         return;
     for (size_t from = 0; from < (size_t)hier_threads(call); from++)
-        hier_move(hier_own_received(call, first + from, bytes), hier_sent_by(call, (int)from, self, bytes),
+        hier_move(call, hier_own_received(call, first + from, bytes), hier_sent_beside(call, (int)from, self, bytes),
                   (intra_slice){0, bytes});
+}
+
+/* Other processes read one run: of a layout a copy of what is theirs. In place all read a copy. */
+static void offer_directly(hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    const void *run = arguments->in_place ? packed(call) : hier_blocks_for_others(call);
+    INTRA_SHOW(&call->meeting, recv, (void *)(uintptr_t)(arguments->in_place ? run : arguments->send));
+    INTRA_SHOW(&call->meeting, laid_out, arguments->laid_out && !arguments->in_place ? arguments : NULL);
+    hier_direct_offer(call, run);
 }
 
 static bool by_direct(hier_call *call) {
     const weft_comm *comm = call->comm;
     HIER_RESUME(call);
-    INTRA_SHOW(&call->meeting, laid_out, NULL);
-    hier_direct_offer(call, shown_directly(call));
+    offer_directly(call);
     HIER_AWAIT(call, hier_await_sync(call, HIER_OFFERED));
     hier_drive_once(call, false);
     take_local(call);

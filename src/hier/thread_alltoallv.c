@@ -206,7 +206,7 @@ void hier_alltoallv_copy_local(hier_call *call) {
         }
         core_data from = hier_alltoallv_block(intra_offer_of(&call->meeting, thread), self);
         if (hier_same_bytes(call, source, core_data_bytes(from), self, core_data_bytes(to)))
-            hier_move(to, from, (intra_slice){0, core_data_bytes(to)});
+            hier_move(call, to, from, (intra_slice){0, core_data_bytes(to)});
     }
 }
 
@@ -228,7 +228,7 @@ static void pack(hier_call *call) {
 void hier_alltoallv_unpack(hier_call *call, size_t source, const char *from, size_t bytes) {
     core_data block = hier_alltoallv_place(call, source);
     if (hier_same_bytes(call, source, bytes, (size_t)call->comm->rank, core_data_bytes(block)))
-        core_unpack(block.buffer, from, block.type, block.count, 0, bytes);
+        hier_unpack(call, block, from, (intra_slice){0, bytes});
 }
 
 /* By the lengths in front of it, which are not trusted to add up to what has come. */

@@ -67,7 +67,7 @@ static void offer(hier_call *call) {
 
 static void copy_from(const hier_call *call, int thread, intra_slice part) {
     size_t bytes = call->arguments->bytes;
-    hier_move(hier_own_received(call, 0, bytes), hier_received_by(call, thread, 0, bytes), part);
+    hier_move(call, hier_own_received(call, 0, bytes), hier_received_by(call, thread, 0, bytes), part);
 }
 
 static intra_slice all(const hier_call *call) {

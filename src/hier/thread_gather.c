@@ -86,7 +86,7 @@ static void place_others(const hier_call *call) {
     for (size_t rank = 0; rank < (size_t)call->comm->size; rank++) {
         const core_data place = hier_own_received(call, rank, bytes);
         if (!hier_is_of_node(call, rank))
-            core_unpack(place.buffer, hier_at(from, rank, bytes), place.type, place.count, 0, bytes);
+            hier_unpack(call, place, hier_at(from, rank, bytes), (intra_slice){0, bytes});
     }
 }
 
@@ -96,7 +96,7 @@ static void put_block(hier_call *call) {
     size_t index = hier_on_root_node(call) ? (size_t)call->comm->rank : (size_t)call->comm->thread;
     bool nowhere = !hier_on_root_node(call) && !hosts(call);
     if (!nowhere)
-        hier_move(hier_received_by(call, hier_host_thread(call), index, bytes), hier_own_sent(call, 0, bytes),
+        hier_move(call, hier_received_by(call, hier_host_thread(call), index, bytes), hier_own_sent(call, 0, bytes),
                   (intra_slice){0, bytes});
     else if (!call->error)
         call->error =

@@ -44,7 +44,7 @@ static const void *put_together(const hier_call *call, size_t bytes) {
     for (int thread = 0; blocks && thread < hier_threads(call); thread++) {
         const core_data block = given(call, thread, (size_t)call->arguments->root);
         const size_t own = core_data_bytes(block);
-        hier_move(hier_run(next, own), block, (intra_slice){0, own});
+        hier_move(call, hier_run(next, own), block, (intra_slice){0, own});
         next += own;
     }
     return blocks;
@@ -81,7 +81,7 @@ static void put_at_root(hier_call *call) {
     const hier_blocks blocks = hier_shown_blocks(intra_offer_of(&call->meeting, call->root_thread));
     size_t self = (size_t)call->comm->rank, expected = hier_block_bytes(&blocks, self);
     if (hier_same_bytes(call, self, arguments->own_bytes, (size_t)arguments->root, expected))
-        hier_move(hier_block_of(&blocks, self), hier_own_sent(call, 0, expected), (intra_slice){0, expected});
+        hier_move(call, hier_block_of(&blocks, self), hier_own_sent(call, 0, expected), (intra_slice){0, expected});
 }
 
 static void offer_blocks(hier_call *call) {
@@ -112,7 +112,7 @@ static void put_beside(hier_call *call) {
     size_t own_bytes = call->arguments->own_bytes;
     char *blocks = intra_offer_of(&call->meeting, 0)->recv;
     if (blocks && own_bytes && hier_threads(call) > 1)
-        hier_move(hier_run(blocks + hier_bytes_before(call, call->comm->thread), own_bytes),
+        hier_move(call, hier_run(blocks + hier_bytes_before(call, call->comm->thread), own_bytes),
                   hier_own_sent(call, 0, own_bytes), (intra_slice){0, own_bytes});
     else if (!blocks && hier_bytes_before(call, hier_threads(call)))
         call->error = no_memory(call);

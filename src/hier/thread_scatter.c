@@ -73,20 +73,6 @@ static bool by_inline(hier_call *call) {
     HIER_OVER;
 }
 
-/* Where other processes' blocks are in one run, each in its place: the root's buffer, or a copy of them alone; NULL without memory. */
-static const void *blocks_for_others(const hier_call *call) {
-    const size_t bytes = call->arguments->bytes, ranks = (size_t)call->comm->size;
-    if (hier_own_sent(call, 0, bytes).type->contiguous)
-        return call->arguments->send;
-    char *copy = hier_more_scratch(call, HIER_COPIES, bytes * ranks);
-    for (size_t rank = 0; copy && rank < ranks; rank++) {
-        const core_data block = hier_own_sent(call, rank, bytes);
-        if (!hier_is_of_node(call, rank))
-            core_pack(hier_at(copy, rank, bytes), block.buffer, block.type, block.count, 0, bytes);
-    }
-    return copy;
-}
-
 /* The root shows the threads of its node its blocks as they lie. */
 static void show_blocks(hier_call *call) {
     INTRA_SHOW(&call->meeting, recv, (void *)(uintptr_t)call->arguments->send);
@@ -95,10 +81,7 @@ static void show_blocks(hier_call *call) {
 
 /* What the root has for this thread, of its node. Acquire: it was awaited. */
 static core_data block_of_root(const hier_call *call) {
-    const intra_offer *root = intra_offer_of(&call->meeting, call->root_thread);
-    const hier_arguments *by = root->laid_out;
-    return hier_equal_block(root->recv, (size_t)call->comm->rank, call->arguments->bytes, by, by ? by->send_type : NULL,
-                            by ? by->send_count : 0);
+    return hier_sent_beside(call, call->root_thread, (size_t)call->comm->rank, call->arguments->bytes);
 }
 
 /*
@@ -111,7 +94,7 @@ static void offer(hier_call *call) {
         show_blocks(call);
         if (arguments->laid_out)
             intra_post(&call->meeting, HIER_OFFERED);
-        INTRA_SHOW(&call->meeting, send, hier_single_node(call) ? NULL : blocks_for_others(call));
+        INTRA_SHOW(&call->meeting, send, hier_single_node(call) ? NULL : hier_blocks_for_others(call));
     } else {
         const bool in_place = hier_threads(call) == 1 && hier_own_received(call, 0, arguments->bytes).type->contiguous;
         INTRA_SHOW(&call->meeting, laid_out, NULL);
@@ -129,7 +112,7 @@ static void take_piece(const hier_call *call, int host, size_t index) {
     if (!part.count)
         return;
     part.begin -= own.begin;
-    hier_move(hier_own_received(call, 0, bytes),
+    hier_move(call, hier_own_received(call, 0, bytes),
               hier_on_root_node(call) ? block_of_root(call) : hier_received_by(call, host, block, bytes), part);
 }
 
@@ -163,11 +146,11 @@ static bool by_direct(hier_call *call) {
     HIER_RESUME(call);
     if (root)
         show_blocks(call);
-    hier_direct_offer(call, root ? blocks_for_others(call) : NULL);
+    hier_direct_offer(call, root ? hier_blocks_for_others(call) : NULL);
     if (hier_on_root_node(call)) {
         HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_OFFERED));
         hier_drive_once(call, false);
-        hier_move(hier_own_received(call, 0, bytes), block_of_root(call), (intra_slice){0, bytes});
+        hier_move(call, hier_own_received(call, 0, bytes), block_of_root(call), (intra_slice){0, bytes});
     } else {
         HIER_AWAIT(call, hier_await_addresses(call));
         HIER_AWAIT(call, hier_await(call, hier_host_thread(call), HIER_OFFERED)); /* and it is in this call, too */

@@ -100,7 +100,7 @@ static void take_from_root(hier_call *call) {
         gives ? call->blocks : hier_shown_blocks(intra_offer_of(&call->meeting, call->root_thread));
     size_t self = (size_t)call->comm->rank, root = (size_t)arguments->root, bytes = hier_block_bytes(&from, self);
     if (hier_same_bytes(call, root, bytes, self, arguments->own_bytes))
-        hier_move(hier_own_received(call, 0, bytes), hier_block_of(&from, self), (intra_slice){0, bytes});
+        hier_move(call, hier_own_received(call, 0, bytes), hier_block_of(&from, self), (intra_slice){0, bytes});
 }
 
 static bool is_long(const hier_call *call) {
@@ -111,7 +111,7 @@ static bool is_long(const hier_call *call) {
 static void take_from_message(const hier_call *call) {
     size_t bytes = call->arguments->own_bytes;
     if (hier_threads(call) > 1 && bytes)
-        hier_move(hier_own_received(call, 0, bytes),
+        hier_move(call, hier_own_received(call, 0, bytes),
                   hier_run(blocks_of_node(call) + hier_bytes_before(call, call->comm->thread), bytes),
                   (intra_slice){0, bytes});
 }

@@ -8,6 +8,7 @@ extern "C" {
 #include <core/datatype.h>
 #include <core/layout.h>
 #include <core/nest.h>
+#include <core/stream.h>
 }
 #include <core/type_oracle.h>
 
@@ -65,6 +66,23 @@ std::vector<std::pair<size_t, size_t>> pieces(maker &make, size_t all) {
     return made;
 }
 
+// As often as not around the cache, of which all is more than it holds.
+const size_t everything = CORE_STREAM_LEAST;
+
+void unpack(maker &make, const core_data &into, const void *packed, size_t from, size_t to) {
+    if (make.number(0, 1))
+        core_unpack_around(into, packed, from, to, everything);
+    else
+        core_unpack(into.buffer, packed, into.type, into.count, from, to);
+}
+
+void copy(maker &make, const core_data &into, const core_data &out_of, size_t from, size_t to) {
+    if (make.number(0, 1))
+        core_copy_around(into, out_of, from, to, everything);
+    else
+        core_copy(into.buffer, into.type, into.count, out_of.buffer, out_of.type, out_of.count, from, to);
+}
+
 void expect_packing(maker &make, const type &t) {
     size_t count = size_t(make.number(0, 4));
     std::vector<ptrdiff_t> bytes = t.of.bytes(count);
@@ -86,7 +104,7 @@ void expect_packing(maker &make, const type &t) {
         wanted.at(bytes[i]) = packed[i];
     for (auto [from, to] : pieces(make, bytes.size())) {
         std::vector<unsigned char> part(packed.begin() + ptrdiff_t(from), packed.begin() + ptrdiff_t(to));
-        core_unpack(into.buffer(), part.data(), t.handle, count, from, to);
+        unpack(make, {into.buffer(), t.handle, count}, part.data(), from, to);
     }
     ASSERT_EQ(into.bytes, wanted.bytes);
 }
@@ -104,7 +122,7 @@ void expect_copying(maker &make, const type &a, const type &b) {
     for (size_t i = 0; i < all; i++)
         wanted.at(to_bytes[i]) = out_of.at(from_bytes[i]);
     for (auto [from, to] : pieces(make, all))
-        core_copy(into.buffer(), a.handle, to_count, out_of.buffer(), b.handle, from_count, from, to);
+        copy(make, {into.buffer(), a.handle, to_count}, {out_of.buffer(), b.handle, from_count}, from, to);
     ASSERT_EQ(into.bytes, wanted.bytes);
 }
 
@@ -122,7 +140,15 @@ void expect_elements(maker &make, const type &t) {
     }
 }
 
-class Layout : public ::testing::TestWithParam<unsigned> {};
+class Layout : public ::testing::TestWithParam<unsigned> {
+  protected:
+    void SetUp() override {
+        core_topology topology = {};
+        topology.allowed_cores = topology.cache_cores = 1;
+        topology.cache_bytes = 4096;
+        core_stream_resolve(&topology);
+    }
+};
 
 size_t nests(const core_nest *nest) {
     if (!nest)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The kernels behind the layouts, all of them whatever the processor would choose: every size of a block, evenly apart or
 // listed on either side, forwards and backwards, in memory that has no byte more, against a copy byte by byte.
+#include <cstdint>
 #include <gtest/gtest.h>
 #include <random>
 #include <string>
@@ -53,10 +54,14 @@ class Kernels : public ::testing::TestWithParam<kernel *> {
                 least = std::min(least, p.block(r, i));
                 most = std::max(most, p.block(r, i));
             }
-        p.memory.resize(size_t(most - least) + grid.bytes);
+        // Where a line begins, or anywhere; nothing lies behind it.
+        const size_t span = size_t(most - least) + grid.bytes;
+        p.memory.reserve(span + 64);
+        const size_t before = number(0, 1) ? -reinterpret_cast<uintptr_t>(p.memory.data()) % 64 : number(0, 64);
+        p.memory.resize(before + span);
         for (unsigned char &byte : p.memory)
             byte = static_cast<unsigned char>(random());
-        p.side.at = reinterpret_cast<char *>(p.memory.data()) - least;
+        p.side.at = reinterpret_cast<char *>(p.memory.data()) + ptrdiff_t(before) - least;
     }
 
     void expect_copy(form to_form, form from_form, size_t rows, size_t count, size_t bytes) {
@@ -82,7 +87,7 @@ class Kernels : public ::testing::TestWithParam<kernel *> {
 };
 
 std::vector<kernel *> kernels() {
-    std::vector<kernel *> all = {core_grid_copy, core_grid_copy_generic};
+    std::vector<kernel *> all = {core_grid_copy, core_grid_stream, core_grid_copy_generic};
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2"))
         all.push_back(core_grid_copy_avx2);
@@ -91,7 +96,7 @@ std::vector<kernel *> kernels() {
 }
 
 std::string name(const ::testing::TestParamInfo<kernel *> &info) {
-    const char *names[] = {"chosen", "generic", "avx2"};
+    const char *names[] = {"chosen", "stream", "generic", "avx2"};
     return names[info.index];
 }
 
@@ -106,7 +111,7 @@ TEST_P(Kernels, EverySizeOfABlock) {
 
 // Four at a time and what is left over; many short rows go by columns, some at a time.
 TEST_P(Kernels, EveryShape) {
-    for (size_t bytes : {1, 2, 4, 8, 12, 16, 24, 32, 64})
+    for (size_t bytes : {1, 2, 4, 8, 12, 16, 24, 32, 64, 192})
         for (size_t count : {1, 2, 3, 4, 5, 7, 8, 9, 64})
             for (size_t rows : {1, 2, 7, 8, 9, 63, 64, 65, 130})
                 ASSERT_NO_FATAL_FAILURE(
