@@ -46,6 +46,16 @@ static bool has_no_room(const hier_channel *channel, const hier_peer *peer) {
     return peer->stopped || peer->under_way > (size_t)channel->world->config.unexpected_limit;
 }
 
+/* Its data, where they are not one run. */
+static void set_data(hier_letter *letter) {
+    inter_request *request = &letter->request;
+    request->data = letter->data.type ? &letter->data : NULL;
+    if (!request->data)
+        return;
+    request->data_from = 0;
+    request->data_whole = core_data_bytes(letter->data) / 2;
+}
+
 static int send_letter(hier_channel *channel, hier_letter *letter) {
     int code = hier_channel_listen(channel); /* the sender may be another thread, which could not */
     if (code)
@@ -56,7 +66,7 @@ static int send_letter(hier_channel *channel, hier_letter *letter) {
     letter->rendezvous |= has_no_room(channel, peer);
     if (letter->rendezvous && !letter->bytes)
         stand_in(letter, &header);
-    letter->request.data = letter->data.type ? &letter->data : NULL;
+    set_data(letter);
     hier_wire_set(&header, 0, peer->sent);
     code = transport->am_send(transport, letter->peer, &header, letter->buffer, letter->bytes, letter->rendezvous,
                               &letter->request);
@@ -87,7 +97,7 @@ static int fetch_letter(hier_channel *channel, hier_letter *letter) {
     if (!receive->type->contiguous &&
         hier_channel_takes_layouts(channel, letter->arrival.peer, letter->arrival.bytes)) {
         letter->data = (core_data){buffer, receive->type, receive->count};
-        letter->request.data = &letter->data;
+        set_data(letter);
         buffer = NULL;
     } else if (!receive->type->contiguous) {
         room = letter->arrival.bytes < room ? letter->arrival.bytes : room;

@@ -3,6 +3,7 @@
 #include <hier/drive.h>
 #include <hier/pieces.h>
 #include <hier/ring.h>
+#include <hier/staging.h>
 #include <hier/thread.h>
 #include <hier/waits.h>
 #include <stddef.h>
@@ -287,8 +288,14 @@ static int start_counted(hier_call *call, const inter_view *view, const inter_bi
     bound.uneven = inter_is(call->arguments->collective, INTER_UNEVEN);
     hier_ledger_need(call->comm);
     hier_ledger_note(call->comm, call->arguments, id);
-    return inter_execution_start(&call->slot->execution, &call->comm->world->engine, id, call->choice.process, view,
-                                 &bound);
+    inter_execution *execution = &call->slot->execution;
+    int code = inter_execution_prepare(execution, &call->comm->world->engine, call->choice.process, view);
+    if (code)
+        return code;
+    if (call->arguments->staging)
+        hier_staging_lay_out(call->arguments->staging, execution, &bound);
+    inter_execution_run(execution, id, &bound);
+    return WEFT_SUCCESS;
 }
 
 int hier_start(hier_call *call, const inter_view *view, const inter_binding *binding) {

@@ -176,7 +176,7 @@ static int prepare(weft_comm *comm, hier_part *part, bool persistent, uint64_t n
     if (part->arguments.strided && hier_lay_out(comm, &part->arguments))
         hier_types_retain(comm, &part->arguments);
     else if (part->arguments.strided)
-        code = hier_stage(comm, &part->arguments);
+        code = hier_stage(comm, &part->arguments, false);
     if (!code && comm->inner)
         code = prepare_in_order(comm, part);
     else if (!code) /* also where it is staged: that replaces only the side which needs it */

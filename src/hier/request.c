@@ -99,6 +99,12 @@ static int compare_count(const hier_operation *request) {
     return WEFT_ERR_MISMATCH;
 }
 
+static void run_blocks(hier_operation *request) {
+    if (request->staging)
+        hier_staging_lay_out(request->staging, &request->execution, &request->plan.binding);
+    inter_execution_run(&request->execution, request->id, &request->plan.binding);
+}
+
 /* The root's counts are there: now the collective itself. */
 static void counts_came(void *argument, int error) {
     hier_operation *request = argument;
@@ -112,7 +118,7 @@ static void counts_came(void *argument, int error) {
         error = inter_execution_prepare(execution, &request->base.comm->world->engine, request->plan.algorithm,
                                         &request->plan.view);
     if (!error) {
-        inter_execution_run(execution, request->id, &request->plan.binding);
+        run_blocks(request);
         return;
     }
     if (error != WEFT_ERR_MISMATCH)
@@ -163,10 +169,11 @@ static void run(hier_operation *request) {
     execution->argument = request;
     if (!request->asks_counts) {
         execution->finished = finished;
-        inter_execution_run(execution, request->id, &request->plan.binding);
+        run_blocks(request);
         return;
     }
     inter_binding counts = request->plan.binding;
+    memset(counts.layouts, 0, sizeof(counts.layouts)); /* of the blocks, at the start before */
     counts.send = NULL;
     counts.recv = request->plan.arrays;
     execution->finished = counts_came;
@@ -272,9 +279,10 @@ static int make(weft_comm *comm, const hier_arguments *arguments, bool persisten
 }
 
 /* Packing is no affair of the funnel, which others wait for. */
-static int make_staged(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request) {
+static int make_staged(weft_comm *comm, const hier_arguments *arguments, bool persistent, bool blocking,
+                       weft_request **request) {
     hier_arguments staged = *arguments;
-    int code = hier_stage(comm, &staged);
+    int code = hier_stage(comm, &staged, blocking);
     if (staged.staging && !persistent)
         hier_staging_pack(staged.staging);
     if (!code) {
@@ -289,7 +297,7 @@ static int make_staged(weft_comm *comm, const hier_arguments *arguments, bool pe
 
 int hier_request_make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request) {
     if (arguments->strided)
-        return make_staged(comm, arguments, persistent, request);
+        return make_staged(comm, arguments, persistent, false, request);
     hier_funnel_enter(comm->world);
     int code = make(comm, arguments, persistent, request);
     hier_funnel_leave(comm->world);
@@ -312,7 +320,7 @@ int hier_process_collective(weft_comm *comm, const hier_arguments *arguments) {
     weft_request *request;
     hier_world *world = comm->world;
     if (arguments->strided) {
-        int code = make_staged(comm, arguments, false, &request);
+        int code = make_staged(comm, arguments, false, true, &request);
         return code ? code : weft_wait(&request, WEFT_STATUS_IGNORE);
     }
     hier_funnel_enter(world);

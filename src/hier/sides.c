@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <hier/network.h>
 #include <hier/sides.h>
+#include <hier/thread.h>
 
 bool hier_gathers(enum inter_collective collective) {
     return inter_is(collective, INTER_GATHERS | INTER_ALLGATHERS);
@@ -104,7 +105,8 @@ static bool is_carried(const weft_comm *comm, const hier_arguments *a, enum hier
 }
 
 bool hier_lay_out(weft_comm *comm, hier_arguments *a) {
-    if (inter_is(a->collective, INTER_REDUCTIONS) || comm->inner || hier_comm_is_alone(comm))
+    if (inter_is(a->collective, INTER_REDUCTIONS) || comm->inner ||
+        hier_thread_collective(comm, a) == hier_thread_alone)
         return false;
     /* Its type has addresses; shown, that would say that there is no memory. */
     bool nowhere = inter_is(a->collective, INTER_ALLTOALLS) && !a->send;

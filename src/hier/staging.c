@@ -9,23 +9,19 @@
 
 #define ALIGNMENT ((ptrdiff_t) _Alignof(max_align_t))
 
-/* Elements of the user's, and where they are when packed. */
-typedef struct block {
-    core_data user; /* its type in use; NULL: there is nothing in it */
-    char *packed;
-} block;
-
 /* Some of the blocks of a side. */
 typedef struct range {
     size_t begin, end;
 } range;
 
 typedef struct side {
-    size_t count; /* blocks; 0: not staged */
-    block *blocks;
+    size_t count;      /* blocks; 0: not staged */
+    core_data *blocks; /* the user's, packed at `displs`; their types in use; NULL: there is nothing in it */
     char *memory;
     size_t room; /* bytes there */
     range packed, unpacked;
+    inter_layout layout; /* how it lies for the network … */
+    bool lies;           /* … which takes it so: it is not packed in this start */
     /* What the call gets instead of the user's: */
     size_t *counts;
     ptrdiff_t *displs;
@@ -48,6 +44,7 @@ typedef struct stand_in {
 struct hier_staging {
     bool reduces;
     size_t moved;   /* hier_bytes_moved() of what is moved */
+    bool later;     /* the part between processes, made ready, says what it takes as it lies; the rest is packed then */
     bool delivered; /* what has come is in the user's buffer, which is his again */
     side send, recv;
     /* Of reductions: */
@@ -139,20 +136,19 @@ static bool side_make(side *made, size_t blocks, size_t bytes) {
 
 static void side_free(const side *freed) {
     for (size_t i = 0; freed->blocks && i < freed->count; i++)
-        if (freed->blocks[i].user.type)
-            core_datatype_release(freed->blocks[i].user.type);
+        if (freed->blocks[i].type)
+            core_datatype_release(freed->blocks[i].type);
     free(freed->blocks);
     room_give(freed);
 }
 
-static void set_block(block *made, core_data data, char *packed) {
+static void set_block(core_data *made, core_data data) {
     core_datatype_retain(data.type);
-    made->user = data;
-    made->packed = packed;
+    *made = data;
 }
 
 /* The checks have seen that the bytes of all blocks fit a size_t. */
-static bool stage_side(side *made, const hier_side *from) {
+static bool stage_side(side *made, const hier_side *from, size_t moved) {
     size_t bytes = 0;
     for (size_t i = 0; i < from->blocks; i++)
         bytes += core_data_bytes(hier_side_block(from, i));
@@ -165,9 +161,12 @@ static bool stage_side(side *made, const hier_side *from) {
         made->displs[i] = (ptrdiff_t)at;
         made->types[i] = WEFT_BYTE;
         if (made->counts[i]) /* else the displacement means nothing */
-            set_block(&made->blocks[i], data, made->memory + at);
+            set_block(&made->blocks[i], data);
         at += made->counts[i];
     }
+    made->layout = (inter_layout){.blocks = made->blocks, .begins = made->displs, .count = made->count, .whole = moved};
+    if (!from->counts && bytes)
+        made->layout.all = (core_data){made->blocks->buffer, made->blocks->type, made->blocks->count * made->count};
     return true;
 }
 
@@ -194,7 +193,7 @@ static bool stage_movement(const weft_comm *comm, hier_arguments *a, hier_stagin
     made->moved = hier_bytes_moved(comm, a);
     size_t self = (size_t)comm->rank;
     if (is_strided(&out)) {
-        if (!stage_side(&made->send, &out))
+        if (!stage_side(&made->send, &out, made->moved))
             return false;
         made->send.packed = (range){0, out.blocks};
         send_from(a, &made->send);
@@ -203,7 +202,7 @@ static bool stage_movement(const weft_comm *comm, hier_arguments *a, hier_stagin
     }
     if (!is_strided(&in))
         return true;
-    if (!stage_side(&made->recv, &in))
+    if (!stage_side(&made->recv, &in, made->moved))
         return false;
     made->recv.unpacked = (range){0, in.blocks};
     receive_into(a, &made->recv);
@@ -265,7 +264,8 @@ static bool stage_windows(side *made, const stand_in *by, const void *user, size
     if (__builtin_mul_overflow(count, by->type.size_bytes, &bytes) || bytes > PTRDIFF_MAX || !side_make(made, 1, bytes))
         return false;
     memset(made->memory, 0, bytes); /* what lies in holes of windows goes round with the rest */
-    set_block(&made->blocks[0], (core_data){hier_offset(user, 0), by->user, count}, made->memory);
+    set_block(&made->blocks[0], (core_data){hier_offset(user, 0), by->user, count});
+    made->displs[0] = 0;
     return true;
 }
 
@@ -305,42 +305,74 @@ static bool stage_reduction(const weft_comm *comm, hier_arguments *a, hier_stagi
     return true;
 }
 
-int hier_stage(const weft_comm *comm, hier_arguments *a) {
+/* Are the ranks of its collective processes, between which messages as long as all that this one moves may lie as they do? */
+static bool may_lie(const weft_comm *comm, const hier_arguments *a, const hier_staging *made) {
+    const inter_transport *transport = inter_engine_top(&comm->world->engine);
+    const bool ranks_are_processes = comm->team ? hier_thread_collective(comm, a) == hier_thread_alone : comm->size > 1;
+    if (!ranks_are_processes || comm->inner || made->reduces || !transport || !transport->carries_layouts)
+        return false;
+    const int next = hier_layout_process(comm->layout, hier_layout_node(comm->layout, (comm->rank + 1) % comm->size));
+    return transport->carries_layouts(transport, next, made->moved);
+}
+
+int hier_stage(const weft_comm *comm, hier_arguments *a, bool blocking) {
     hier_staging *made = calloc(1, sizeof(*made));
     bool reduces = inter_is(a->collective, INTER_REDUCTIONS);
     a->staging = made;
-    if (made && (reduces ? stage_reduction(comm, a, made) : stage_movement(comm, a, made)))
+    if (made && (reduces ? stage_reduction(comm, a, made) : stage_movement(comm, a, made))) {
+        made->later = blocking && may_lie(comm, a, made);
         return WEFT_SUCCESS;
+    }
     hier_staging_free(made);
     a->staging = NULL;
     return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory to pack what the types describe", comm->rank, a->call);
 }
 
 /* Element by element when windows are not as far apart as the elements. */
-static void copy_windows(const stand_in *by, const block *b, size_t count, bool in) {
+static void copy_windows(const stand_in *by, const core_data *user, char *packed, size_t count, bool in) {
     const weft_datatype *type = by->user;
     size_t calls = by->apart ? count : 1, each = by->apart ? 1 : count;
     for (size_t i = 0; i < calls; i++) {
-        char *element = hier_offset(b->user.buffer, (ptrdiff_t)i * type->extent);
-        char *window = hier_offset(b->packed, (ptrdiff_t)(i * by->type.size_bytes) - by->shift);
+        char *element = hier_offset(user->buffer, (ptrdiff_t)i * type->extent);
+        char *window = hier_offset(packed, (ptrdiff_t)(i * by->type.size_bytes) - by->shift);
         core_copy(in ? window : element, type, each, in ? element : window, type, each, 0, each * type->size_bytes);
     }
 }
 
 static void pack_side(const hier_staging *staging, const side *from) {
     for (size_t i = from->packed.begin; i < from->packed.end; i++) {
-        const block *b = &from->blocks[i];
+        const core_data *b = &from->blocks[i];
+        char *packed = from->memory + from->displs[i];
         if (staging->reduces)
-            copy_windows(&staging->stand_in, b, b->user.count, true);
-        else if (b->user.type)
-            core_pack(b->packed, b->user.buffer, b->user.type, b->user.count, 0, core_data_bytes(b->user));
+            copy_windows(&staging->stand_in, b, packed, b->count, true);
+        else if (b->type)
+            core_pack(packed, b->buffer, b->type, b->count, 0, core_data_bytes(*b));
     }
 }
 
 void hier_staging_pack(hier_staging *staging) {
-    staging->delivered = false;
+    staging->delivered = staging->send.lies = staging->recv.lies = false;
+    if (staging->later)
+        return;
     pack_side(staging, &staging->send);
     pack_side(staging, &staging->recv);
+}
+
+/* What is in place is a block that others look for in the memory. */
+static void pack_unless_it_lies(const hier_staging *staging, side *from, bool lies) {
+    from->lies = lies;
+    if (!lies || from->packed.end - from->packed.begin < from->count)
+        pack_side(staging, from);
+}
+
+void hier_staging_lay_out(hier_staging *staging, const inter_execution *execution, inter_binding *binding) {
+    if (!staging->later)
+        return;
+    binding->layouts[INTER_SEND] = staging->send.count ? &staging->send.layout : NULL;
+    binding->layouts[INTER_RECV] = staging->recv.count ? &staging->recv.layout : NULL;
+    inter_execution_lay_out(execution, binding);
+    pack_unless_it_lies(staging, &staging->send, binding->layouts[INTER_SEND]);
+    pack_unless_it_lies(staging, &staging->recv, binding->layouts[INTER_RECV]);
 }
 
 void hier_staging_unpack(hier_staging *staging) {
@@ -348,12 +380,15 @@ void hier_staging_unpack(hier_staging *staging) {
     if (staging->delivered)
         return;
     staging->delivered = true;
+    if (to->lies)
+        return;
     for (size_t i = to->unpacked.begin; i < to->unpacked.end; i++) {
-        const block *b = &to->blocks[i];
+        const core_data *b = &to->blocks[i];
+        char *packed = to->memory + to->displs[i];
         if (staging->reduces)
-            copy_windows(&staging->stand_in, b, staging->result, false);
-        else if (b->user.type)
-            core_unpack_around(b->user, b->packed, 0, core_data_bytes(b->user), staging->moved);
+            copy_windows(&staging->stand_in, b, packed, staging->result, false);
+        else if (b->type)
+            core_unpack_around(*b, packed, 0, core_data_bytes(*b), staging->moved);
     }
 }
 
@@ -367,7 +402,7 @@ void hier_staging_free(hier_staging *staging) {
 
 int hier_thread_staged(weft_comm *comm, const hier_arguments *arguments, hier_runner *run) {
     hier_arguments staged = *arguments;
-    int code = hier_stage(comm, &staged);
+    int code = hier_stage(comm, &staged, true);
     if (!staged.staging)
         return code;
     hier_staging_pack(staged.staging);

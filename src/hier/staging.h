@@ -20,13 +20,20 @@ typedef struct hier_staging hier_staging;
 
 /**
  * Stages a call whose checked arguments are `strided`: these become the ones to run, on memory that arguments->staging
- * owns, which the caller frees. The types stay in use until then, the user's arrays need not. Nothing is packed yet.
+ * owns, which the caller frees. The types stay in use until then, the user's arrays need not. Nothing is packed yet. Of a call that is
+ * `blocking` the part between processes may take long data as they lie: both sides then pack and unpack part by part, while they wait. Of
+ * one that goes on while its caller computes what is packed at the start needs nobody's help.
  * Errors: WEFT_ERR_NOMEM, with nothing to free.
  */
-int hier_stage(const weft_comm *comm, hier_arguments *arguments);
+int hier_stage(const weft_comm *comm, hier_arguments *arguments, bool blocking);
 
-/** Packs what the user's buffers hold now; before each start. */
+/** Packs what the user's buffers hold now, unless hier_staging_lay_out() is going to; before each start. */
 void hier_staging_pack(hier_staging *staging);
+/**
+ * Of a part between processes that is prepared, where a rank is a process: shows it how the data lie, and packs what it does not take so. To
+ * be called before it is run.
+ */
+void hier_staging_lay_out(hier_staging *staging, const inter_execution *execution, inter_binding *binding);
 /** Unpacks what has come, when a start is over without an error of the network; the first time that it is asked to. */
 void hier_staging_unpack(hier_staging *staging);
 void hier_staging_free(hier_staging *staging);

@@ -21,9 +21,29 @@ static void count_send(const inter_execution *execution, int peer, size_t bytes)
                            engine->on_host && engine->on_host[peer] ? CORE_ON_HOST : CORE_BETWEEN_HOSTS, 1, bytes);
 }
 
-static void copy(const void *from, void *to, size_t bytes) {
-    if (from != to && bytes)
+static inter_laid side_of(const inter_execution *execution, inter_place place) {
+    return (inter_laid){execution->layouts[place.buffer], address_of(execution, place),
+                        place.offset * execution->element_bytes};
+}
+
+static void copy(const inter_execution *execution, const inter_step *step, size_t bytes) {
+    const void *from = address_of(execution, step->left);
+    void *to = address_of(execution, step->out);
+    if (execution->layouts[step->left.buffer] || execution->layouts[step->out.buffer])
+        inter_laid_copy(side_of(execution, step->out), side_of(execution, step->left), bytes);
+    else if (from != to && bytes)
         memcpy(to, from, bytes);
+}
+
+/* The buffer of a message; NULL: the request has its data. */
+static inline void *message_at(const inter_execution *execution, inter_place place, size_t bytes,
+                               inter_request *request) {
+    const inter_layout *layout = execution->layouts[place.buffer];
+    if (__builtin_expect(!layout || !bytes, true))
+        return address_of(execution, place);
+    request->data_whole = layout->whole;
+    request->data = inter_layout_find(layout, place.offset * execution->element_bytes, bytes, &request->data_from);
+    return NULL;
 }
 
 static inline int issue(inter_lane *lane, const inter_step *step, inter_request *request) {
@@ -40,15 +60,15 @@ static inline int issue(inter_lane *lane, const inter_step *step, inter_request 
             return WEFT_SUCCESS;
         count_send(execution, peer, bytes);
         return transport->send(transport, peer, tag_of(execution, step, transport->rank),
-                               address_of(execution, step->left), bytes, request);
+                               message_at(execution, step->left, bytes, request), bytes, request);
     case INTER_STEP_RECV:
-        return transport->recv(transport, peer, tag_of(execution, step, peer), address_of(execution, step->out), bytes,
-                               request);
+        return transport->recv(transport, peer, tag_of(execution, step, peer),
+                               message_at(execution, step->out, bytes, request), bytes, request);
     case INTER_STEP_REDUCE:
         return core_reduce(execution->op, execution->type, address_of(execution, step->left),
                            address_of(execution, step->right), address_of(execution, step->out), step->count);
     case INTER_STEP_COPY:
-        copy(address_of(execution, step->left), address_of(execution, step->out), bytes);
+        copy(execution, step, bytes);
         return WEFT_SUCCESS;
     }
     return WEFT_SUCCESS;
@@ -223,12 +243,6 @@ static int peer_error(const inter_engine *engine) {
                       engine->transport->failed_peer);
 }
 
-/* Two sides that expect different lengths miss each other where long messages go another way than short ones. */
-static inter_transport *transport_of(const inter_engine *engine, const inter_binding *binding) {
-    bool safe = engine->lines_pull || !binding->uneven;
-    return engine->lines && binding->by_lines && safe ? engine->lines : engine->transport;
-}
-
 /* The schedule is used again, as it was built. */
 static void forgo_nothing(inter_execution *execution) {
     for (size_t i = 0; i < execution->schedule.count; i++)
@@ -241,7 +255,9 @@ void inter_execution_launch(inter_execution *execution, const inter_binding *bin
     /* Only read from: the builders' send places. */
     execution->buffers[INTER_SEND] = (unsigned char *)(uintptr_t)binding->send;
     execution->buffers[INTER_RECV] = binding->recv;
-    execution->transport = transport_of(engine, binding);
+    for (int i = 0; i < INTER_BUFFERS; i++)
+        execution->layouts[i] = binding->layouts[i];
+    execution->transport = inter_engine_carrier(engine, binding);
     execution->type = binding->type;
     execution->op = binding->op;
     execution->counted_as = binding->counted_as;

@@ -15,6 +15,7 @@
 #include <assert.h> /* static_assert, for C++ too */
 #include <core/op.h>
 #include <inter/algorithm.h>
+#include <inter/layouts.h>
 #include <inter/transport.h>
 
 typedef struct inter_execution inter_execution;
@@ -93,7 +94,8 @@ struct inter_execution {
     size_t laid_out_capacity, memory_bytes; /* the steps that there was room for when it was laid out; its size */
     unsigned char *buffers[INTER_BUFFERS];
     size_t element_bytes;
-    const weft_datatype *type; /* of reductions, else NULL */
+    const inter_layout *layouts[INTER_BUFFERS]; /* the binding's */
+    const weft_datatype *type;                  /* of reductions, else NULL */
     const weft_op *op;
     inter_engine *engine;
     inter_transport *transport; /* the engine's own or its lines */
@@ -124,6 +126,7 @@ struct inter_execution {
 typedef struct inter_binding {
     const void *send;
     void *recv;
+    const inter_layout *layouts[INTER_BUFFERS]; /* not NULL: the buffer's data lie so; see inter_execution_lay_out() */
     const weft_datatype *type;
     const weft_op *op;
     const int *
@@ -135,11 +138,26 @@ typedef struct inter_binding {
 } inter_binding;
 
 /**
+ * What carries an execution so bound. Two sides that expect different lengths miss each other where long messages go another way than
+ * short ones.
+ */
+static inline inter_transport *inter_engine_carrier(const inter_engine *engine, const inter_binding *binding) {
+    bool safe = engine->lines_pull || !binding->uneven;
+    return engine->lines && binding->by_lines && safe ? engine->lines : engine->transport;
+}
+
+/**
  * Builds the schedule of `algorithm` for `view` and takes the memory that it needs, or keeps those of the last time when they
  * are the same; what both point to is not needed afterwards. A zeroed execution may be prepared, and one that is done. Local. WEFT_ERR_NOMEM: it is not prepared.
  */
 int inter_execution_prepare(inter_execution *execution, inter_engine *engine, const inter_algorithm *algorithm,
                             const inter_view *view);
+
+/**
+ * Of a prepared execution, before it is run: takes out of the binding those layouts that it cannot go by, since a message is too short, or of
+ * several blocks, or goes another way. Those buffers have to have the data in one run. The others stay where they are until it is done.
+ */
+void inter_execution_lay_out(const inter_execution *execution, inter_binding *binding);
 
 /** As inter_execution_run(), of an execution whose `id` is set. */
 void inter_execution_launch(inter_execution *execution, const inter_binding *binding);

@@ -133,16 +133,13 @@ static void tell_unheard(inter_lines *lines, inter_neighbour *from) {
     }
 }
 
-/*
- * Where cores are short all is packed at once: part by part both sides would have to be on a core, in turn. UCX needs less than half the
- * time within a host if nothing is packed beforehand.
- */
+/* UCX needs less than half the time within a host if nothing is packed beforehand. */
 static bool lines_takes_layouts(const inter_transport *base, int peer, size_t bytes) {
     const inter_lines *lines = (const inter_lines *)base;
     inter_transport *inner = lines->inner;
     bool near = lines->neighbours[peer].to;
     if (near && lines->can_pull)
-        return !inter_lines_is_crowded(lines) || bytes > INTER_PACKED_BYTES;
+        return inter_lines_pull_layouts(lines, bytes);
     return inner->takes_layouts && inner->takes_layouts(inner, peer, near ? SIZE_MAX : bytes);
 }
 

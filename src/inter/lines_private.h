@@ -120,6 +120,14 @@ static inline bool inter_lines_is_crowded(const inter_lines *lines) {
     return lines->crowded || inter_lines_wakes(lines);
 }
 
+/**
+ * Are data better pulled from and to where they lie than packed before? Not where cores are short: part by part both sides would have to be on
+ * one, in turn.
+ */
+static inline bool inter_lines_pull_layouts(const inter_lines *lines, size_t bytes) {
+    return !inter_lines_is_crowded(lines) || bytes > INTER_PACKED_BYTES;
+}
+
 /** A line has this kind or, of an active message, this and INTER_LINE_AM. */
 static inline bool inter_line_is(uint32_t kind, enum inter_line_kind which) {
     return (kind & INTER_LINE_KIND) == (uint32_t)which;

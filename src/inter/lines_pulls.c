@@ -75,8 +75,10 @@ int inter_lines_match(const inter_lines *lines, inter_neighbour *from, const int
 }
 
 /* A request's data, which may be one run. */
-static core_data data_of(const inter_request *request) {
-    return request->data ? *request->data : (core_data){request->buffer, WEFT_BYTE, request->bytes};
+static inter_span data_of(const inter_request *request) {
+    if (request->data)
+        return (inter_span){*request->data, request->data_from, request->data_whole};
+    return (inter_span){{request->buffer, WEFT_BYTE, request->bytes}, 0, 0};
 }
 
 /* Does the sender know of the pull? Who reads all by himself tells it when he has: until then its looks would only keep the lines from here. */
@@ -119,7 +121,7 @@ static bool take_part(inter_neighbour *from) {
         return false;
     if (part.pull < INTER_PULLS && from->incoming >> part.pull & 1 && is_announced(&from->pulls[part.pull])) {
         const inter_incoming *of = &from->pulls[part.pull];
-        const core_data data = data_of(of->request);
+        const inter_span data = data_of(of->request);
         inter_pull_take(pulls, part, &data, of->bytes);
         (void)end_receive(from, (int)part.pull);
     } else {
@@ -143,9 +145,10 @@ static bool is_dry(const inter_lines *lines, inter_neighbour *from) {
 /* Reads more of what the sender puts nothing of. */
 static void read_more(inter_neighbour *from, int index) {
     inter_incoming *of = &from->pulls[index];
-    const core_data data = data_of(of->request);
+    const inter_span data = data_of(of->request);
     const size_t left = of->bytes - of->read, bytes = left < MOST_REACH ? left : MOST_REACH;
-    int error = inter_pull_read(from->process, of->offer.from + of->read, (char *)data.buffer + of->read, bytes);
+    int error = inter_pull_read(from->process, of->offer.from + of->read,
+                                (char *)data.data.buffer + data.from + of->read, bytes);
     of->read = error ? of->bytes : of->read + bytes;
     if (is_announced(of))
         inter_pull_announce_done(&from->from->pulls, index, &of->offer, error);
@@ -174,7 +177,7 @@ static bool read_chunks(const inter_lines *lines, inter_neighbour *from, int ind
             inter_pull_abandon(&pulls->pulls[index]);
         return false;
     }
-    const core_data data = data_of(of->request);
+    const inter_span data = data_of(of->request);
     if (!inter_pull_read_chunks(&pulls->pulls[index], of->offer.from, reach_of(from, index), &data, of->bytes,
                                 from->process, lines->scratch))
         return false;
@@ -222,7 +225,7 @@ static unsigned put_parts(inter_neighbour *to, uint32_t active) {
             inter_pull_disown(&pulls->pulls[index]);
             continue;
         }
-        const core_data data = data_of(request);
+        const inter_span data = data_of(request);
         while (inter_pull_put(pulls, index, &data, request->bytes)) {
             to->turn = index;
             parts++;

@@ -9,6 +9,9 @@
 #define LOOKS_A_PROGRESS      16
 #define LOOKS_A_LONE_PROGRESS 256
 
+/* Shorter ones are as soon packed, and some go by the rings. */
+#define LEAST_LAID_OUT ((size_t)64 << 10)
+
 static int no_memory(int rank) {
     return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a message between the processes of a host", rank);
 }
@@ -44,16 +47,19 @@ static int lines_send(inter_transport *base, int peer, uint64_t tag, const void 
     inter_neighbour *to = &lines->neighbours[peer];
     if (!is_for_lines(lines, to, bytes))
         return lines->inner->send(lines->inner, peer, tag, buffer, bytes, request);
-    uint32_t kind = bytes <= INTER_LINE_BYTES           ? INTER_LINE_SHORT
-                    : is_copied_twice(lines, to, bytes) ? INTER_LINE_EAGER
-                                                        : INTER_LINE_PULL;
+    uint32_t kind = bytes <= INTER_LINE_BYTES                             ? INTER_LINE_SHORT
+                    : !request->data && is_copied_twice(lines, to, bytes) ? INTER_LINE_EAGER
+                                                                          : INTER_LINE_PULL;
     return inter_lines_post(
         lines, to, &(inter_stored){.request = request, .tag = tag, .buffer = buffer, .bytes = bytes, .kind = kind});
 }
 
 static int deliver(const inter_request *request, const void *payload, uint64_t bytes) {
-    size_t copied = bytes < request->bytes ? bytes : request->bytes;
-    if (copied)
+    size_t copied = bytes < request->bytes ? bytes : request->bytes, from = request->data_from;
+    const core_data *data = request->data;
+    if (copied && data) /* long ones are, but the sender may see it otherwise */
+        core_unpack(data->buffer, payload, data->type, data->count, from, from + copied);
+    else if (copied)
         memcpy(request->buffer, payload, copied);
     return inter_lines_length_error(bytes, request->bytes);
 }
@@ -351,6 +357,12 @@ static bool lines_arm(inter_transport *base, inter_bed *bed) {
     return false;
 }
 
+static bool lines_carries_layouts(const inter_transport *base, int peer, size_t bytes) {
+    const inter_lines *lines = (const inter_lines *)base;
+    return lines->neighbours[peer].to && lines->can_pull && bytes >= LEAST_LAID_OUT &&
+           inter_lines_pull_layouts(lines, bytes);
+}
+
 static bool lines_connected(const inter_transport *base, int peer) {
     const inter_lines *lines = (const inter_lines *)base;
     return lines->neighbours[peer].to || !lines->inner->connected || lines->inner->connected(lines->inner, peer);
@@ -386,6 +398,7 @@ inter_transport *inter_lines_transport(inter_lines *lines, inter_transport *inne
     lines->base.failed = inner->failed;
     lines->base.send = lines_send;
     lines->base.recv = lines_recv;
+    lines->base.carries_layouts = lines_carries_layouts;
     lines->base.progress = lines_progress;
     lines->base.cancel = lines_cancel;
     lines->base.arm = lines_arm;

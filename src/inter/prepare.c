@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* An execution made ready: its schedule built, or kept, and its memory laid out. */
+/* An execution made ready: its schedule built, or kept, its memory laid out, and said of which layouts it takes as they are. */
 #include <core/error.h>
 #include <inter/engine.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LINE_BYTES 64 /* of the cache */
 
@@ -68,4 +69,48 @@ int inter_execution_prepare(inter_execution *execution, inter_engine *engine, co
         execution->algorithm = *algorithm;
     }
     return WEFT_SUCCESS;
+}
+
+/* Can a message go from or to where its data lie? */
+static bool is_carried(const inter_execution *execution, const inter_binding *binding, const inter_step *step) {
+    const bool sends = step->kind == INTER_STEP_SEND;
+    const inter_transport *transport = inter_engine_carrier(execution->engine, binding);
+    const inter_place place = sends ? step->left : step->out;
+    const inter_layout *layout = binding->layouts[place.buffer];
+    const size_t bytes = step->count * execution->element_bytes;
+    const int peer = binding->processes ? binding->processes[step->peer] : step->peer;
+    size_t from;
+    return !layout || !bytes ||
+           (inter_layout_find(layout, place.offset * execution->element_bytes, bytes, &from) &&
+            transport->carries_layouts && transport->carries_layouts(transport, peer, bytes));
+}
+
+static bool is_copied(const inter_execution *execution, const inter_binding *binding, const inter_step *step) {
+    const size_t size = execution->element_bytes;
+    const inter_laid to = {binding->layouts[step->out.buffer], NULL, step->out.offset * size};
+    const inter_laid from = {binding->layouts[step->left.buffer], NULL, step->left.offset * size};
+    return inter_laid_match(to, from, step->count * size);
+}
+
+void inter_execution_lay_out(const inter_execution *execution, inter_binding *binding) {
+    for (size_t i = 0; i < execution->schedule.count; i++) {
+        const inter_step *step = &execution->schedule.steps[i];
+        switch ((enum inter_step_kind)step->kind) {
+        case INTER_STEP_SEND:
+            if (!is_carried(execution, binding, step))
+                binding->layouts[step->left.buffer] = NULL;
+            break;
+        case INTER_STEP_RECV:
+            if (!is_carried(execution, binding, step))
+                binding->layouts[step->out.buffer] = NULL;
+            break;
+        case INTER_STEP_COPY:
+            if (!is_copied(execution, binding, step))
+                binding->layouts[step->left.buffer] = binding->layouts[step->out.buffer] = NULL;
+            break;
+        case INTER_STEP_REDUCE: /* of operands that are one run each */
+            memset(binding->layouts, 0, sizeof(binding->layouts));
+            break;
+        }
+    }
 }

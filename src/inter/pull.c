@@ -66,7 +66,21 @@ static size_t end_of(size_t begin, size_t chunk_bytes, size_t bytes) {
     return bytes - begin < chunk_bytes ? bytes : begin + chunk_bytes;
 }
 
-bool inter_pull_put(inter_pulls *pulls, int index, const core_data *from, size_t bytes) {
+/* [begin, end) of a span, from or to `packed`. */
+static void pack(void *packed, const inter_span *from, size_t begin, size_t end) {
+    const core_data *data = &from->data;
+    core_pack(packed, data->buffer, data->type, data->count, from->from + begin, from->from + end);
+}
+
+static void unpack(const inter_span *to, const void *packed, size_t begin, size_t end) {
+    const core_data *data = &to->data;
+    if (data->type->contiguous)
+        core_unpack(data->buffer, packed, data->type, data->count, to->from + begin, to->from + end);
+    else
+        core_unpack_around(*data, packed, to->from + begin, to->from + end, to->whole);
+}
+
+bool inter_pull_put(inter_pulls *pulls, int index, const inter_span *from, size_t bytes) {
     inter_pull *pull = &pulls->pulls[index];
     const uint64_t put = atomic_load_explicit(&pulls->put, memory_order_relaxed), place = put % INTER_PARTS;
     const size_t chunk_bytes = pull->chunk_bytes;
@@ -77,7 +91,7 @@ bool inter_pull_put(inter_pulls *pulls, int index, const core_data *from, size_t
     size_t begin = chunk * chunk_bytes;
     if (chunk_bytes > INTER_PART_BYTES || begin >= bytes) /* what the other side wrote is not trusted for a length */
         return false;
-    core_pack(pulls->parts[place], from->buffer, from->type, from->count, begin, end_of(begin, chunk_bytes, bytes));
+    pack(pulls->parts[place], from, begin, end_of(begin, chunk_bytes, bytes));
     pulls->contents[place] = (inter_part){(uint64_t)index, chunk};
     /* Release: pairs with inter_pull_comes, publishes the part. */
     atomic_store_explicit(&pulls->put, put + 1, memory_order_release);
@@ -105,12 +119,11 @@ static void have_done(inter_pull *pull, uint64_t chunks) {
     atomic_store_explicit(&pull->done, done, memory_order_release);
 }
 
-void inter_pull_take(inter_pulls *pulls, inter_part part, const core_data *to, size_t bytes) {
+void inter_pull_take(inter_pulls *pulls, inter_part part, const inter_span *to, size_t bytes) {
     const uint64_t taken = atomic_load_explicit(&pulls->taken, memory_order_relaxed);
     size_t chunk_bytes = chunk_of(bytes), begin = part.chunk * chunk_bytes;
     if (begin < bytes)
-        core_unpack(to->buffer, pulls->parts[taken % INTER_PARTS], to->type, to->count, begin,
-                    end_of(begin, chunk_bytes, bytes));
+        unpack(to, pulls->parts[taken % INTER_PARTS], begin, end_of(begin, chunk_bytes, bytes));
     inter_pull_skip(pulls);
     have_done(&pulls->pulls[part.pull], 1);
 }
@@ -156,15 +169,15 @@ int inter_pull_read(int process, uint64_t from, void *to, size_t bytes) {
 }
 
 /* Copies [begin, end) of the data from the sender's memory. */
-static int read_run(uint64_t from, const core_data *to, size_t begin, size_t end, int process, void *scratch) {
-    if (to->type->contiguous)
-        return inter_pull_read(process, from + begin, (char *)to->buffer + begin, end - begin);
+static int read_run(uint64_t from, const inter_span *to, size_t begin, size_t end, int process, void *scratch) {
+    if (to->data.type->contiguous)
+        return inter_pull_read(process, from + begin, (char *)to->data.buffer + to->from + begin, end - begin);
     for (int error; begin < end; begin += INTER_PART_BYTES) {
         size_t stop = end_of(begin, INTER_PART_BYTES, end);
         error = inter_pull_read(process, from + begin, scratch, stop - begin);
         if (error)
             return error;
-        core_unpack(to->buffer, scratch, to->type, to->count, begin, stop);
+        unpack(to, scratch, begin, stop);
     }
     return WEFT_SUCCESS;
 }
@@ -175,7 +188,7 @@ void inter_pull_abandon(inter_pull *pull) {
         have_done(pull, chunks);
 }
 
-bool inter_pull_read_chunks(inter_pull *pull, uint64_t from, size_t most_bytes, const core_data *to, size_t bytes,
+bool inter_pull_read_chunks(inter_pull *pull, uint64_t from, size_t most_bytes, const inter_span *to, size_t bytes,
                             int process, void *scratch) {
     size_t chunk_bytes = chunk_of(bytes), begin;
     uint64_t first, most = most_bytes / chunk_bytes, chunks = claim(pull, most ? most : 1, &first);

@@ -33,6 +33,12 @@
 #define INTER_PARTS      4   /* of all pulls from one process to another */
 #define INTER_PART_BYTES ((size_t)32 << 10)
 
+/** Data from one of their packed bytes on, a part of so many that pass through the cache (stream.h). */
+typedef struct inter_span {
+    core_data data;
+    size_t from, whole;
+} inter_span;
+
 /** What a sender has. */
 typedef struct inter_offer {
     uint64_t from; /* the address in the sender's memory; 0: the data do not lie in one run */
@@ -80,13 +86,13 @@ void inter_pull_announce(inter_pulls *pulls, int index, const inter_offer *offer
 void inter_pull_announce_done(inter_pulls *pulls, int index, const inter_offer *offer, int error);
 
 /** The sender: packs the next of `bytes` bytes of data for a pull. False: there is no free part, or nothing to be put. */
-bool inter_pull_put(inter_pulls *pulls, int index, const core_data *from, size_t bytes);
+bool inter_pull_put(inter_pulls *pulls, int index, const inter_span *from, size_t bytes);
 
 /** The receiver: what is in the next part? False: none has come. What it says is looked up, not trusted. */
 bool inter_pull_comes(const inter_pulls *pulls, inter_part *part);
 
 /** The receiver: unpacks that part to `bytes` bytes of data. */
-void inter_pull_take(inter_pulls *pulls, inter_part part, const core_data *to, size_t bytes);
+void inter_pull_take(inter_pulls *pulls, inter_part part, const inter_span *to, size_t bytes);
 
 /** The receiver: throws that part away. */
 void inter_pull_skip(inter_pulls *pulls);
@@ -95,7 +101,7 @@ void inter_pull_skip(inter_pulls *pulls);
  * The receiver: copies up to `most_bytes`, but no less than a chunk, of `bytes` bytes from address `from` of the sender, whose memory is that of
  * `process`. `scratch`: INTER_PART_BYTES bytes of its own. False: all chunks are taken on.
  */
-bool inter_pull_read_chunks(inter_pull *pull, uint64_t from, size_t most_bytes, const core_data *to, size_t bytes,
+bool inter_pull_read_chunks(inter_pull *pull, uint64_t from, size_t most_bytes, const inter_span *to, size_t bytes,
                             int process, void *scratch);
 
 /** The bytes of a pull, whole chunks, that nobody has taken on. */

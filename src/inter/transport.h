@@ -29,7 +29,9 @@ typedef struct inter_completion {
 /** One send or receive under way. The caller's memory, which stays where it is until the request is complete. */
 typedef struct inter_request {
     inter_completion *completion; /* set by the caller, as is the next */
-    const core_data *data;        /* NULL: the buffer is one run; else see takes_layouts, and it stays there too */
+    const core_data *data;        /* NULL: the buffer is one run; else see takes_layouts, and it stays there too … */
+    size_t data_from;             /* … the message begins with this byte of it, packed … */
+    size_t data_whole;            /* … and is a part of so much (stream.h) */
     int peer;                     /* set by the transport, as are the rest */
     size_t bytes;                 /* what a receive must bring */
     void *native;                 /* the transport's own; NULL when complete */
@@ -88,6 +90,9 @@ struct inter_transport {
     int (*send)(inter_transport *self, int peer, uint64_t tag, const void *buffer, size_t bytes,
                 inter_request *request);
     int (*recv)(inter_transport *self, int peer, uint64_t tag, void *buffer, size_t bytes, inter_request *request);
+    /** May the data of such a message to or from a peer lie as request->data says? `buffer` is NULL then. Not where to pack all of them
+     * beforehand is faster. NULL: never. */
+    bool (*carries_layouts)(const inter_transport *self, int peer, size_t bytes);
     /**
      * Sends an active message; for the request as send does. `rendezvous`: the payload (not empty) stays here until the other
      * side fetches it, and the request completes then; else it may be copied at once.
@@ -96,8 +101,7 @@ struct inter_transport {
                    bool rendezvous, inter_request *request);
     /** Sends one that is over at once, as by am_send without a request. False: nothing was done, am_send finds a way. NULL: never. */
     bool (*am_put)(inter_transport *self, int peer, const inter_am_header *header, const void *buffer, size_t bytes);
-    /** May the data of an active message of `bytes` bytes to a peer that are to be fetched, or fetched from there, lie as request->data
-     * says? `buffer` is NULL then. Not where to pack all of them beforehand is faster. NULL: never. Any thread. */
+    /** The same of an active message that is to be fetched, and of what fetches it. Any thread. */
     bool (*takes_layouts)(const inter_transport *self, int peer, size_t bytes);
     /** Gets the payload of an arrival; into less room than it has bytes: the first ones, and WEFT_ERR_TRUNCATE. Once an arrival. */
     int (*am_fetch)(inter_transport *self, const inter_arrival *arrival, void *buffer, size_t bytes,

@@ -82,13 +82,34 @@ static bool must_hold(inter_sim_rank *self, const inter_sim_item *message) {
     return inter_sim_draw_delay(self->sim);
 }
 
+/* From and to where the data lie. */
+static int copy(const inter_sim_item *receive, const inter_sim_item *message, size_t bytes) {
+    const inter_request *to = receive->request, *from = message->request;
+    unsigned char *packed = malloc(bytes ? bytes : 1);
+    if (!packed)
+        return WEFT_ERR_NOMEM;
+    if (from->data)
+        core_pack(packed, from->data->buffer, from->data->type, from->data->count, from->data_from,
+                  from->data_from + bytes);
+    else if (bytes)
+        memcpy(packed, message->buffer, bytes);
+    if (to->data)
+        core_unpack(to->data->buffer, packed, to->data->type, to->data->count, to->data_from, to->data_from + bytes);
+    else if (bytes)
+        memcpy(receive->buffer, packed, bytes);
+    free(packed);
+    return WEFT_SUCCESS;
+}
+
+static bool sim_carries_layouts(const inter_transport *base, int peer, size_t bytes) {
+    (void)base, (void)peer, (void)bytes;
+    return true;
+}
+
 static void deliver(inter_sim_rank *self, inter_sim_item *message, inter_sim_item *receive) {
-    size_t bytes = message->bytes < receive->bytes ? message->bytes : receive->bytes;
-    if (bytes)
-        memcpy(receive->buffer, message->buffer, bytes);
-    int code = message->bytes > receive->bytes   ? WEFT_ERR_TRUNCATE
-               : message->bytes < receive->bytes ? WEFT_ERR_MISMATCH
-                                                 : WEFT_SUCCESS;
+    int code = copy(receive, message, message->bytes < receive->bytes ? message->bytes : receive->bytes);
+    if (!code && message->bytes != receive->bytes)
+        code = message->bytes > receive->bytes ? WEFT_ERR_TRUNCATE : WEFT_ERR_MISMATCH;
     receive->request->native = NULL;
     inter_completed(receive->request->completion, code);
     free(receive);
@@ -277,6 +298,7 @@ int inter_sim_create(int size, uint64_t seed, inter_sim **sim) {
                                              .size = size,
                                              .send = sim_send,
                                              .recv = sim_recv,
+                                             .carries_layouts = sim_carries_layouts,
                                              .progress = sim_progress,
                                              .read = sim_read,
                                              .failed_peer = -1,

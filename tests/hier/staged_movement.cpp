@@ -273,6 +273,14 @@ TEST(StagedMovement, Threads) {
     });
 }
 
+// So long that between two processes that have a core each they go from layout to layout, part by part.
+TEST(StagedMovement, LongBlocksBetweenTwo) {
+    job::on_both([](weft_comm *comm) {
+        if (weft_size(comm) == 2)
+            run_all(comm, Form::blocking, 4, 72000);
+    });
+}
+
 // Whose data are packed: that of a node's host, in whose buffers the network works, and what is so short that it goes by cells.
 TEST(StagedMovement, ThreadsCopyFromLayoutToLayout) {
     job::on_team([](weft_comm *comm) {
