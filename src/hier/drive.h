@@ -27,6 +27,9 @@ static inline void hier_look_first(hier_world *world) {
 
 #define HIER_ALL_EVERY 64
 
+/** Who is always served at once looks after all else that he has under way, and the network, now and then: after so many short ways. */
+#define HIER_SHORT_WAYS 64
+
 /**
  * After looks at the engine alone, for what may be over soon: all else that a wait moves on has its turn now and then, and others are
  * told of a process that is out of reach. With the funnel.

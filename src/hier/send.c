@@ -206,9 +206,6 @@ APART int recv_from_other(RECEIVE, weft_status *status) {
                                                        : long_recv(buffer, count, type, source, tag, comm, status);
 }
 
-/* Who is always served at once looks after all else that he has under way, and the network, now and then. */
-#define SHORT_WAYS 64
-
 APART int recv_and_serve(RECEIVE, weft_status *status) {
     hier_agent_progress(comm->agent);
     if (comm->world->transport)
@@ -223,7 +220,7 @@ int weft_recv(RECEIVE, weft_status *status) {
     const intra_mailbox *mailbox = comm->mailbox;
     if (!mailbox->last || mailbox->last->source != source)
         return recv_from_other(buffer, count, type, source, tag, comm, status);
-    if (++comm->agent->short_ways % SHORT_WAYS == 0)
+    if (++comm->agent->short_ways % HIER_SHORT_WAYS == 0)
         return recv_and_serve(buffer, count, type, source, tag, comm, status);
     uint64_t word = intra_mail_next(mailbox, tag, bytes, comm->team->intra->waiting.hot);
     if (!word)

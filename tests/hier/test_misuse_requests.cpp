@@ -2,6 +2,7 @@
 // Wrong use of the requests of messages, of probed messages and of attached buffers; truncation; types freed while in use.
 #include "misuse_messages.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace {
@@ -187,6 +188,40 @@ TEST_F(MisuseRequests, StartAndFree) {
             EXPECT_EQ(index, 77u);
             EXPECT_EQ(indices[0], 78u);
         }
+    });
+}
+
+// What stands before a request that is none is completed, or was: nothing is lost, and nothing hangs.
+TEST_F(MisuseRequests, WaitallOfAWindowWithAStaleRequest) {
+    on_each([&](weft_comm *comm, const std::string &) {
+        int self = weft_rank(comm);
+        weft_request *window[5] = {}, *other = nullptr;
+        EXPECT_OK(weft_irecv(b_, 1, WEFT_INT, self, 9, comm, &other));
+        weft_request *stale = other;
+        EXPECT_OK(weft_send(a_, 1, WEFT_INT, self, 9, comm));
+        EXPECT_OK(weft_wait(&other, nullptr));
+        a_[0] = 41, a_[1] = 42;
+        EXPECT_OK(weft_irecv(b_, 1, WEFT_INT, self, 3, comm, &window[0]));
+        weft_request *kept = window[0] == stale ? nullptr : stale; // the handle may serve the next one
+        EXPECT_OK(weft_irecv(b_ + 1, 1, WEFT_INT, self, 4, comm, &window[1]));
+        EXPECT_OK(weft_isend(a_, 1, WEFT_INT, self, 3, comm, &window[2]));
+        EXPECT_OK(weft_isend(a_ + 1, 1, WEFT_INT, self, 4, comm, &window[3]));
+        if (!kept) { // then one that is completed now
+            kept = window[0];
+            weft_request *first = window[0];
+            EXPECT_OK(weft_wait(&first, nullptr));
+            window[0] = WEFT_REQUEST_NULL;
+        }
+        window[4] = kept;
+        std::rotate(window, window + 1, window + 4); // a receive, sends, then what was first
+        EXPECT_ERROR(WEFT_ERR_ARG, weft_waitall(5, window, WEFT_STATUSES_IGNORE), "weft_waitall",
+                     "completed or freed before");
+        EXPECT_EQ(window[4], kept);
+        EXPECT_OK(weft_waitall(4, window, WEFT_STATUSES_IGNORE));
+        for (int i = 0; i < 4; i++)
+            EXPECT_EQ(window[i], WEFT_REQUEST_NULL) << i;
+        EXPECT_EQ(b_[0], 41);
+        EXPECT_EQ(b_[1], 42);
     });
 }
 
