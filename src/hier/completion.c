@@ -361,7 +361,7 @@ static size_t take_window(size_t count, weft_request *requests[]) {
         return 0;
     weft_comm *comm = requests[0]->comm;
     if (!hier_comm_valid(comm) || !comm->team || !atomic_load_explicit(&comm->plain, memory_order_relaxed) ||
-        comm->owner != core_self())
+        comm->owner != core_self() || comm->agent->parts)
         return 0;
     hier_agent *agent = comm->agent;
     bool looks = true; /* as long as that brings what stands next */
@@ -374,8 +374,8 @@ static size_t take_window(size_t count, weft_request *requests[]) {
     }
     if (taken && agent->tests)
         hier_tests_no_more(agent);
-    if (taken && ++agent->short_ways % HIER_SHORT_WAYS == 0 && comm->world->transport)
-        hier_look_beside(comm->world);
+    if (taken && ++agent->short_ways % HIER_SHORT_WAYS == 0)
+        hier_serve(comm);
     return taken;
 }
 

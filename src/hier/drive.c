@@ -189,6 +189,12 @@ void hier_look_beside(hier_world *world) {
     hier_funnel_leave(world);
 }
 
+void hier_serve(const weft_comm *comm) {
+    hier_agent_progress(comm->agent);
+    if (comm->world->transport)
+        hier_look_beside(comm->world);
+}
+
 /* Sleeps until something comes, by the network or from a thread of the process. `rung`: the bell before the last look; `nap`: for so long. */
 static void sleep_a_while(const hier_wait *wait, uint64_t rung, long nap) {
     intra_bell *bell = wait->agent ? &wait->agent->bell : NULL;
@@ -310,6 +316,8 @@ bool hier_drive_until(const hier_wait *wait, bool once) {
         uint64_t rung = wait->agent ? atomic_load_explicit(&wait->agent->bell.flag.value, memory_order_acquire) : 0;
         if (look_once(wait, once, &moved)) {
             end_long(&of, wait);
+            if (wait->agent && wait->world->transport && ++wait->agent->short_ways % HIER_SHORT_WAYS == 0)
+                hier_look_beside(wait->world);
             return true;
         }
         if (once)

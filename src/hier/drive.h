@@ -29,6 +29,8 @@ static inline void hier_look_first(hier_world *world) {
 
 /** Who is always served at once looks after all else that he has under way, and the network, now and then: after so many short ways. */
 #define HIER_SHORT_WAYS 64
+/** By the thread of a thread communicator: does so. */
+void hier_serve(const weft_comm *comm);
 
 /**
  * After looks at the engine alone, for what may be over soon: all else that a wait moves on has its turn now and then, and others are

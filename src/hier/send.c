@@ -207,9 +207,7 @@ APART int recv_from_other(RECEIVE, weft_status *status) {
 }
 
 APART int recv_and_serve(RECEIVE, weft_status *status) {
-    hier_agent_progress(comm->agent);
-    if (comm->world->transport)
-        hier_look_beside(comm->world);
+    hier_serve(comm);
     return long_recv(buffer, count, type, source, tag, comm, status);
 }
 

@@ -16,6 +16,7 @@ typedef struct range {
 
 typedef struct side {
     size_t count;      /* blocks; 0: not staged */
+    size_t shortest;   /* bytes of one that is not empty; SIZE_MAX: there is none */
     core_data *blocks; /* the user's, packed at `displs`; their types in use; NULL: there is nothing in it */
     char *memory;
     size_t room; /* bytes there */
@@ -155,13 +156,16 @@ static bool stage_side(side *made, const hier_side *from, size_t moved) {
     if (!side_make(made, from->blocks, bytes))
         return false;
     size_t at = 0;
+    made->shortest = SIZE_MAX;
     for (size_t i = 0; i < from->blocks; i++) {
         core_data data = hier_side_block(from, i);
         made->counts[i] = core_data_bytes(data);
         made->displs[i] = (ptrdiff_t)at;
         made->types[i] = WEFT_BYTE;
-        if (made->counts[i]) /* else the displacement means nothing */
+        if (made->counts[i]) { /* else the displacement means nothing */
             set_block(&made->blocks[i], data);
+            made->shortest = made->counts[i] < made->shortest ? made->counts[i] : made->shortest;
+        }
         at += made->counts[i];
     }
     made->layout = (inter_layout){.blocks = made->blocks, .begins = made->displs, .count = made->count, .whole = moved};
@@ -305,14 +309,22 @@ static bool stage_reduction(const weft_comm *comm, hier_arguments *a, hier_stagi
     return true;
 }
 
-/* Are the ranks of its collective processes, between which messages as long as all that this one moves may lie as they do? */
-static bool may_lie(const weft_comm *comm, const hier_arguments *a, const hier_staging *made) {
+static bool may_go_as_it_lies(const weft_comm *comm, const side *of) {
     const inter_transport *transport = inter_engine_top(&comm->world->engine);
-    const bool ranks_are_processes = comm->team ? hier_thread_collective(comm, a) == hier_thread_alone : comm->size > 1;
-    if (!ranks_are_processes || comm->inner || made->reduces || !transport || !transport->carries_layouts)
-        return false;
     const int next = hier_layout_process(comm->layout, hier_layout_node(comm->layout, (comm->rank + 1) % comm->size));
-    return transport->carries_layouts(transport, next, made->moved);
+    return of->count && of->shortest < SIZE_MAX && transport->carries_layouts &&
+           transport->carries_layouts(transport, next, of->shortest);
+}
+
+/*
+ * Are the ranks of its collective processes, between which its shortest block may lie as it does? Mostly all messages are as long, and where
+ * they are not, what is packed then is packed under the funnel.
+ */
+static bool may_lie(const weft_comm *comm, const hier_arguments *a, const hier_staging *made) {
+    const bool ranks_are_processes = comm->team ? hier_thread_collective(comm, a) == hier_thread_alone : comm->size > 1;
+    return ranks_are_processes && !comm->inner && !made->reduces && comm->world->transport &&
+           (!made->send.count || may_go_as_it_lies(comm, &made->send)) &&
+           (!made->recv.count || may_go_as_it_lies(comm, &made->recv));
 }
 
 int hier_stage(const weft_comm *comm, hier_arguments *a, bool blocking) {

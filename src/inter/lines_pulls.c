@@ -163,6 +163,12 @@ static size_t reach_of(const inter_neighbour *from, int index) {
     return half < HALF_REACH ? half : HALF_REACH;
 }
 
+/* Is the process gone? Then it has no memory, not even at an address where nothing can be. */
+static bool is_gone(const inter_neighbour *from) {
+    char byte;
+    return inter_pull_read(from->process, 1, &byte, 1) == WEFT_ERR_PROC_FAILED;
+}
+
 /* Reads what the sender does not put. */
 static bool read_chunks(const inter_lines *lines, inter_neighbour *from, int index) {
     inter_pulls *pulls = &from->from->pulls;
@@ -173,7 +179,10 @@ static bool read_chunks(const inter_lines *lines, inter_neighbour *from, int ind
     }
     if (!of->offer.from) { /* only the sender knows where they lie */
         bool told, unwanted = from->unwanted >> index & 1;
-        if (inter_pull_is_in_doubt(pulls, of->offer.name) && (inter_pull_is_withdrawn(pulls, index, &told) || unwanted))
+        if (unwanted && is_gone(from))
+            inter_pull_bury(&pulls->pulls[index]);
+        else if (inter_pull_is_in_doubt(pulls, of->offer.name) &&
+                 (inter_pull_is_withdrawn(pulls, index, &told) || unwanted))
             inter_pull_abandon(&pulls->pulls[index]);
         return false;
     }

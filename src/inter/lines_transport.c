@@ -76,6 +76,7 @@ static bool serve_early(const inter_lines *lines, inter_neighbour *from, inter_r
     if (!item->buffer) {
         request->completion->pending++;
         *code = inter_lines_match(lines, from, &item->offer, request);
+        inter_lines_wake(lines, from); /* it may put parts, and where its data lie in no run it has to */
         if (*code)
             request->completion->pending--;
     } else {

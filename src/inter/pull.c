@@ -188,6 +188,11 @@ void inter_pull_abandon(inter_pull *pull) {
         have_done(pull, chunks);
 }
 
+void inter_pull_bury(inter_pull *pull) {
+    atomic_store_explicit(&pull->error, WEFT_ERR_PROC_FAILED, memory_order_relaxed);
+    atomic_store_explicit(&pull->done, pull->chunks, memory_order_release); /* as in have_done() */
+}
+
 bool inter_pull_read_chunks(inter_pull *pull, uint64_t from, size_t most_bytes, const inter_span *to, size_t bytes,
                             int process, void *scratch) {
     size_t chunk_bytes = chunk_of(bytes), begin;

@@ -110,6 +110,9 @@ size_t inter_pull_rest(const inter_pull *pull);
 /** The receiver: nothing more is to be put. Done when what is being put has been taken. */
 void inter_pull_abandon(inter_pull *pull);
 
+/** The receiver: the sender is gone, whatever it had taken on. The pull is done, with an error. */
+void inter_pull_bury(inter_pull *pull);
+
 /** All chunks are copied. Acquire: pairs with have_done. */
 static inline bool inter_pull_done(const inter_pull *pull) {
     return atomic_load_explicit(&pull->done, memory_order_acquire) >= pull->chunks;

@@ -82,23 +82,23 @@ static bool must_hold(inter_sim_rank *self, const inter_sim_item *message) {
     return inter_sim_draw_delay(self->sim);
 }
 
-/* From and to where the data lie. */
-static int copy(const inter_sim_item *receive, const inter_sim_item *message, size_t bytes) {
+/* From and to where the data lie, some at a time. */
+static void copy(const inter_sim_item *receive, const inter_sim_item *message, size_t bytes) {
     const inter_request *to = receive->request, *from = message->request;
-    unsigned char *packed = malloc(bytes ? bytes : 1);
-    if (!packed)
-        return WEFT_ERR_NOMEM;
-    if (from->data)
-        core_pack(packed, from->data->buffer, from->data->type, from->data->count, from->data_from,
-                  from->data_from + bytes);
-    else if (bytes)
-        memcpy(packed, message->buffer, bytes);
-    if (to->data)
-        core_unpack(to->data->buffer, packed, to->data->type, to->data->count, to->data_from, to->data_from + bytes);
-    else if (bytes)
-        memcpy(receive->buffer, packed, bytes);
-    free(packed);
-    return WEFT_SUCCESS;
+    unsigned char some[4096];
+    for (size_t done = 0, part; done < bytes; done += part) {
+        part = bytes - done < sizeof(some) ? bytes - done : sizeof(some);
+        if (from->data)
+            core_pack(some, from->data->buffer, from->data->type, from->data->count, from->data_from + done,
+                      from->data_from + done + part);
+        else
+            memcpy(some, (const char *)message->buffer + done, part);
+        if (to->data)
+            core_unpack(to->data->buffer, some, to->data->type, to->data->count, to->data_from + done,
+                        to->data_from + done + part);
+        else
+            memcpy((char *)receive->buffer + done, some, part);
+    }
 }
 
 static bool sim_carries_layouts(const inter_transport *base, int peer, size_t bytes) {
@@ -107,9 +107,10 @@ static bool sim_carries_layouts(const inter_transport *base, int peer, size_t by
 }
 
 static void deliver(inter_sim_rank *self, inter_sim_item *message, inter_sim_item *receive) {
-    int code = copy(receive, message, message->bytes < receive->bytes ? message->bytes : receive->bytes);
-    if (!code && message->bytes != receive->bytes)
-        code = message->bytes > receive->bytes ? WEFT_ERR_TRUNCATE : WEFT_ERR_MISMATCH;
+    copy(receive, message, message->bytes < receive->bytes ? message->bytes : receive->bytes);
+    int code = message->bytes > receive->bytes   ? WEFT_ERR_TRUNCATE
+               : message->bytes < receive->bytes ? WEFT_ERR_MISMATCH
+                                                 : WEFT_SUCCESS;
     receive->request->native = NULL;
     inter_completed(receive->request->completion, code);
     free(receive);

@@ -141,6 +141,56 @@ TEST(ProgressionBesideShortOnes, OfAnotherCommunicator) {
     });
 }
 
+// Who only completes sends that are done has other things under way all the same: its part in a collective of its process, or
+// what comes from another one.
+TEST(ProgressionBesideWindows, OfPartsAndLongReceives) {
+    static constexpr size_t count = 100000;
+    for (weft_thread_level level : {WEFT_THREAD_SERIALIZED, WEFT_THREAD_MULTIPLE})
+        for (const std::vector<int> &threads : {std::vector<int>{2}, {2, 1}})
+            for (size_t window : {1, 2, 5}) {
+                threads::Watchdog watchdog(100);
+                std::atomic<bool> through{false};
+                SimWorlds(JobShape{threads, level}).run([&](weft_comm *comm) {
+                    const bool inside = weft_nodes(comm) == 1;
+                    const int rank = weft_rank(comm), last = weft_size(comm) - 1;
+                    std::vector<int> in(count), out(count, 3);
+                    int word = 1, sent = 0;
+                    weft_request *request = nullptr;
+                    EXPECT_EQ(weft_sendrecv(&word, 1, WEFT_INT, rank, 1, &sent, 1, WEFT_INT, rank, 1, comm, nullptr),
+                              WEFT_SUCCESS);
+                    EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS);
+                    int code = WEFT_SUCCESS;
+                    if (inside)
+                        code = weft_iallreduce(out.data(), in.data(), count, WEFT_INT, WEFT_SUM, comm, &request);
+                    else if (rank == 0)
+                        code = weft_irecv(in.data(), count, WEFT_INT, last, 2, comm, &request);
+                    EXPECT_EQ(code, WEFT_SUCCESS);
+                    if (rank == 0) {
+                        for (sent = 0; !through; sent += int(window)) {
+                            weft_request *sends[5];
+                            for (size_t i = 0; i < window; i++)
+                                EXPECT_EQ(weft_isend(&word, 1, WEFT_INT, 1, 3, comm, &sends[i]), WEFT_SUCCESS);
+                            EXPECT_EQ(weft_waitall(window, sends, nullptr), WEFT_SUCCESS);
+                            std::this_thread::sleep_for(std::chrono::microseconds(100));
+                        }
+                        EXPECT_EQ(weft_send(&sent, 1, WEFT_INT, 1, 4, comm), WEFT_SUCCESS);
+                    } else if (rank == last) {
+                        EXPECT_EQ(inside ? weft_wait(&request, nullptr)
+                                         : weft_send(out.data(), count, WEFT_INT, 0, 2, comm),
+                                  WEFT_SUCCESS);
+                        through = true;
+                    }
+                    if (rank == 1) {
+                        EXPECT_EQ(weft_recv(&sent, 1, WEFT_INT, 0, 4, comm, nullptr), WEFT_SUCCESS);
+                        for (; sent > 0; sent--)
+                            EXPECT_EQ(weft_recv(&word, 1, WEFT_INT, 0, 3, comm, nullptr), WEFT_SUCCESS);
+                    }
+                    EXPECT_EQ(weft_wait(&request, nullptr), WEFT_SUCCESS);
+                    EXPECT_TRUE(!(inside || rank == 0) || in == std::vector<int>(count, inside ? 6 : 3));
+                });
+            }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Levels, Progression,
     ::testing::Combine(::testing::Values(WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED, WEFT_THREAD_MULTIPLE),

@@ -19,3 +19,7 @@ uint64_t lines_taken(const inter_lines *lines, int peer) {
 uint64_t lines_opened(const inter_lines *lines, int peer) {
     return lines->neighbours[peer].sent;
 }
+
+void lines_set_process(inter_lines *lines, int peer, int process) {
+    lines->neighbours[peer].process = process;
+}

@@ -15,6 +15,9 @@ void forge_line(inter_lines *lines, int peer, uint32_t place, uint32_t kind, uin
 /** How many lines of `peer` are done with. */
 uint64_t lines_taken(const inter_lines *lines, int peer);
 
+/** From now on `peer` is that process. */
+void lines_set_process(inter_lines *lines, int peer, int process);
+
 /** How many lines have been opened to `peer`. */
 uint64_t lines_opened(const inter_lines *lines, int peer);
 

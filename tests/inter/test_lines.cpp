@@ -14,7 +14,9 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 extern "C" {
 #include <core/wait.h>
@@ -360,6 +362,93 @@ TEST_F(LinesWithLayouts, ManyAtOnce) {
     progress_all();
     for (Pending &one : sent)
         EXPECT_TRUE(one.done());
+}
+
+// Tagged ones are parts of what lies there, from any byte on.
+TEST_F(LinesWithLayouts, TaggedFromAnyByteOn) {
+    ASSERT_TRUE(transport[0]->carries_layouts(transport[0], 1, 100000));
+    ASSERT_FALSE(transport[0]->carries_layouts(transport[0], 1, 1000)) << "too short";
+    ASSERT_FALSE(transport[0]->carries_layouts(transport[0], local, 100000)) << "on another host";
+    Data from(vector, 2, 5);
+    for (size_t begin : {0, 1, 77777, 196608})
+        for (size_t into : {0, 5, 100001})
+            for (bool here : {true, false})
+                for (bool there : {true, false}) {
+                    const size_t bytes = 150000;
+                    SCOPED_TRACE(::testing::Message() << begin << " to " << into << ", " << here << there);
+                    Data to(vector, 2, 6);
+                    std::string expected = to.memory, plain(bytes, '.');
+                    core_unpack(&expected[0], &from.packed[begin], vector, 2, into, into + bytes);
+                    Pending sent, got;
+                    sent.request.data = here ? &from.data : nullptr;
+                    sent.request.data_from = begin;
+                    got.request.data = there ? &to.data : nullptr;
+                    got.request.data_from = into;
+                    ASSERT_EQ(transport[1]->recv(transport[1], 0, tag_of_test, there ? nullptr : &plain[0], bytes,
+                                                 &got.request),
+                              WEFT_SUCCESS);
+                    ASSERT_EQ(transport[0]->send(transport[0], 1, tag_of_test, here ? nullptr : &from.packed[begin],
+                                                 bytes, &sent.request),
+                              WEFT_SUCCESS);
+                    for (int look = 0; !got.done() || !sent.done(); look++) {
+                        ASSERT_LT(look, 100000);
+                        progress_all();
+                    }
+                    EXPECT_EQ(got.completion.error, WEFT_SUCCESS);
+                    EXPECT_TRUE(there ? to.memory == expected : plain == from.packed.substr(begin, bytes));
+                }
+}
+
+// A short one where a long one was expected: what has come is put where it belongs.
+TEST_F(LinesWithLayouts, TaggedShorterThanExpected) {
+    Data from(vector, 1, 5), to(vector, 1, 6);
+    for (size_t bytes : {8, 3000, 100000}) {
+        std::string expected = to.memory;
+        core_unpack(&expected[0], from.packed.data(), vector, 1, 10, 10 + bytes);
+        Pending sent, got;
+        got.request.data = &to.data;
+        got.request.data_from = 10;
+        ASSERT_EQ(transport[1]->recv(transport[1], 0, tag_of_test, nullptr, 150000, &got.request), WEFT_SUCCESS);
+        ASSERT_EQ(transport[0]->send(transport[0], 1, tag_of_test, from.packed.data(), bytes, &sent.request),
+                  WEFT_SUCCESS);
+        for (int look = 0; !got.done() || !sent.done(); look++) {
+            ASSERT_LT(look, 100000);
+            progress_all();
+        }
+        EXPECT_EQ(got.completion.error, WEFT_ERR_MISMATCH);
+        EXPECT_TRUE(to.memory == expected);
+    }
+}
+
+// A sender that needs to be there has died: once others have found that out, nobody waits for what it would put.
+TEST_F(LinesWithLayouts, SenderIsGone) {
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    ASSERT_GT(child, 0);
+    ASSERT_EQ(waitpid(child, nullptr, 0), child);
+    Data from(vector, 1, 5), to(vector, 1, 6);
+    Pending sent, got;
+    sent.request.data = &from.data;
+    got.request.data = &to.data;
+    ASSERT_EQ(transport[1]->recv(transport[1], 0, tag_of_test, nullptr, 150000, &got.request), WEFT_SUCCESS);
+    ASSERT_EQ(transport[0]->send(transport[0], 1, tag_of_test, nullptr, 150000, &sent.request), WEFT_SUCCESS);
+    for (int look = 0; look < 10; look++)
+        transport[1]->progress(transport[1]);
+    transport[0]->progress(transport[0]); // it has put some, and claimed them
+    lines_set_process(lines[1], 0, child);
+    for (int look = 0; look < 10; look++)
+        transport[1]->progress(transport[1]);
+    EXPECT_FALSE(got.done());
+    transport[1]->cancel(transport[1], &got.request);
+    for (int look = 0; !got.done(); look++) {
+        ASSERT_LT(look, 100000);
+        transport[1]->progress(transport[1]);
+    }
+    EXPECT_EQ(got.completion.error, WEFT_ERR_PROC_FAILED);
+    lines_set_process(lines[1], 0, getpid());
+    transport[0]->progress(transport[0]);
+    EXPECT_TRUE(sent.done());
 }
 
 // What a sender that needs to be there has taken back is not waited for.
