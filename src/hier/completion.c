@@ -7,6 +7,7 @@
 #include <hier/part.h>
 #include <hier/request.h>
 #include <hier/waits.h>
+#include <hier/window.h>
 #include <weft/message.h>
 
 /* In a public call: which one, and where the program called it. */
@@ -46,16 +47,12 @@ static inline bool is_complete(weft_request *request) {
     return hier_message_settled(hier_message_of(request));
 }
 
-static bool is_request(const weft_request *request) {
-    return core_pooled_valid(request, HIER_REQUEST_MAGIC) && request->owned;
-}
-
 int hier_missing(const char *call, const char *what) {
     return core_error(WEFT_ERR_ARG, "%s: %s is NULL", call, what);
 }
 
 int hier_check_request(const weft_request *request, const char *call) {
-    if (!is_request(request))
+    if (!hier_is_request(request))
         return core_error(WEFT_ERR_ARG, "%s: the request was completed or freed before, or is none", call);
     return hier_check_comm(request->comm, call);
 }
@@ -95,7 +92,7 @@ static int check_list(completing *list) {
         if (!request || request == last)
             continue;
         last = request;
-        if (!is_request(request) || request->comm != checked) {
+        if (!hier_is_request(request) || request->comm != checked) {
             int code = hier_check_request(request, list->call);
             if (code)
                 return code;
@@ -180,9 +177,8 @@ static inline void take(completing *list, size_t i, size_t at) {
         return;
     }
     if (request->kind == HIER_SENT) {
-        request->comm->requests -= request->comm->requests > 0; /* a copy of the handle may be completed again */
+        hier_take_sent(&list->requests[i]);
         set_status(status, WEFT_SUCCESS);
-        list->requests[i] = WEFT_REQUEST_NULL;
         return;
     }
     bool keeps = request->persistent;
@@ -191,19 +187,6 @@ static inline void take(completing *list, size_t i, size_t at) {
         list->error = error;
     if (!keeps)
         list->requests[i] = WEFT_REQUEST_NULL;
-}
-
-/* Takes a receive that is complete, without a status and with nothing to tell, like most; false: nothing was done. */
-static inline bool take_plainly(weft_request **place) {
-    weft_request *request = *place; /* NOLINT(clang-analyzer-core.NullDereference): check_list() refuses no list */
-    if (!request || request->kind != HIER_RECEIVE || !request->active || request->persistent)
-        return false;
-    hier_message *message = hier_message_of(request);
-    if (!message->receive.done || message->receive.error || message->kept || message->began_ns)
-        return false;
-    hier_message_give(message);
-    *place = WEFT_REQUEST_NULL;
-    return true;
 }
 
 /* What was completed so far of all that the wait looks after, and what is broken. */
@@ -233,7 +216,7 @@ static bool take_in_order(void *argument) {
     completing *list = argument;
     size_t i = list->found, count = list->count;
     for (; i < count; i++) {
-        if (!list->statuses && take_plainly(&list->requests[i]))
+        if (!list->statuses && hier_take_plainly(&list->requests[i]))
             continue;
         weft_request *request = list->requests[i];
         if (is_active(request) && !is_complete(request))
@@ -338,49 +321,8 @@ static bool complete_some(completing *list, hier_look *look, bool wait) {
     return found;
 }
 
-/* A send, or a receive, of a handle that is complete and has nothing to tell; false: nothing was done. */
-static inline bool take_plain_of(weft_comm *comm, weft_request **place) {
-    const weft_request *request = *place;
-    if (!is_request(request) || request->comm != comm)
-        return false;
-    if (request->kind != HIER_SENT)
-        return take_plainly(place);
-    comm->requests -= comm->requests > 0;
-    *place = WEFT_REQUEST_NULL;
-    return true;
-}
-
-/*
- * Windows of messages: of a list of which the first is the caller's own, those that are complete, or are once it is seen what has come, in their
- * order and as far as they are of the same handle. Each is checked when it is taken, and the list of the others afterwards: to go through
- * all of them twice took a fifth of what a short message does. How many.
- */
-static size_t take_window(size_t count, weft_request *requests[]) {
-    size_t taken = 0, before;
-    if (count < 2 || !requests || !is_request(requests[0]))
-        return 0;
-    weft_comm *comm = requests[0]->comm;
-    if (!hier_comm_valid(comm) || !comm->team || !atomic_load_explicit(&comm->plain, memory_order_relaxed) ||
-        comm->owner != core_self() || comm->agent->parts)
-        return 0;
-    hier_agent *agent = comm->agent;
-    bool looks = true; /* as long as that brings what stands next */
-    while (taken < count) {
-        for (before = taken; taken < count && take_plain_of(comm, &requests[taken]);)
-            taken++;
-        if (taken == count || !(looks || taken > before) || !hier_agent_progress(agent))
-            break;
-        looks = false;
-    }
-    if (taken && agent->tests)
-        hier_tests_no_more(agent);
-    if (taken && ++agent->short_ways % HIER_SHORT_WAYS == 0)
-        hier_serve(comm);
-    return taken;
-}
-
 int weft_waitall(size_t count, weft_request *requests[], weft_status statuses[]) {
-    size_t taken = statuses ? 0 : take_window(count, requests);
+    size_t taken = statuses ? 0 : hier_take_window(count, requests);
     if (taken && taken == count)
         return WEFT_SUCCESS;
     completing list = {CALL, .count = count - taken, .requests = taken ? requests + taken : requests,
@@ -436,7 +378,7 @@ int weft_wait(weft_request **request, weft_status *status) {
     int code;
     if (!request)
         return hier_missing(__func__, "request");
-    if (is_request(*request) && (*request)->active) {
+    if (hier_is_request(*request) && (*request)->active) {
         if (is_lone_part(*request))
             return wait_for_part(request, status, __builtin_return_address(0));
         if (ends_soon(request, status, &code))

@@ -29,6 +29,11 @@ typedef struct hier_operation {
 /** Reports the argument `what` of a call on requests, which is null. */
 int hier_missing(const char *call, const char *what);
 
+/** Is it one that a user has? */
+static inline bool hier_is_request(const weft_request *request) {
+    return core_pooled_valid(request, HIER_REQUEST_MAGIC) && request->owned;
+}
+
 /** A user's request, of whatever kind: WEFT_ERR_ARG when it was completed or freed, and what hier_check_comm finds. */
 int hier_check_request(const weft_request *request, const char *call);
 

@@ -16,13 +16,11 @@ typedef struct range {
 
 typedef struct side {
     size_t count;      /* blocks; 0: not staged */
-    size_t shortest;   /* bytes of one that is not empty; SIZE_MAX: there is none */
     core_data *blocks; /* the user's, packed at `displs`; their types in use; NULL: there is nothing in it */
     char *memory;
     size_t room; /* bytes there */
     range packed, unpacked;
-    inter_layout layout; /* how it lies for the network … */
-    bool lies;           /* … which takes it so: it is not packed in this start */
+    inter_layout layout; /* how it lies, for a network that takes it so */
     /* What the call gets instead of the user's: */
     size_t *counts;
     ptrdiff_t *displs;
@@ -44,9 +42,8 @@ typedef struct stand_in {
 
 struct hier_staging {
     bool reduces;
-    size_t moved;   /* hier_bytes_moved() of what is moved */
     bool later;     /* the part between processes, made ready, says what it takes as it lies; the rest is packed then */
-    bool delivered; /* what has come is in the user's buffer, which is his again */
+    bool delivered; /* what has come is in the user's buffer, which is his again, or what comes goes there */
     side send, recv;
     /* Of reductions: */
     stand_in stand_in;
@@ -156,16 +153,13 @@ static bool stage_side(side *made, const hier_side *from, size_t moved) {
     if (!side_make(made, from->blocks, bytes))
         return false;
     size_t at = 0;
-    made->shortest = SIZE_MAX;
     for (size_t i = 0; i < from->blocks; i++) {
         core_data data = hier_side_block(from, i);
         made->counts[i] = core_data_bytes(data);
         made->displs[i] = (ptrdiff_t)at;
         made->types[i] = WEFT_BYTE;
-        if (made->counts[i]) { /* else the displacement means nothing */
+        if (made->counts[i]) /* else the displacement means nothing */
             set_block(&made->blocks[i], data);
-            made->shortest = made->counts[i] < made->shortest ? made->counts[i] : made->shortest;
-        }
         at += made->counts[i];
     }
     made->layout = (inter_layout){.blocks = made->blocks, .begins = made->displs, .count = made->count, .whole = moved};
@@ -194,10 +188,9 @@ static void receive_into(hier_arguments *a, const side *into) {
 
 static bool stage_movement(const weft_comm *comm, hier_arguments *a, hier_staging *made) {
     hier_side out = hier_side_sent(comm, a), in = hier_side_received(comm, a);
-    made->moved = hier_bytes_moved(comm, a);
-    size_t self = (size_t)comm->rank;
+    size_t self = (size_t)comm->rank, moved = hier_bytes_moved(comm, a);
     if (is_strided(&out)) {
-        if (!stage_side(&made->send, &out, made->moved))
+        if (!stage_side(&made->send, &out, moved))
             return false;
         made->send.packed = (range){0, out.blocks};
         send_from(a, &made->send);
@@ -206,7 +199,7 @@ static bool stage_movement(const weft_comm *comm, hier_arguments *a, hier_stagin
     }
     if (!is_strided(&in))
         return true;
-    if (!stage_side(&made->recv, &in, made->moved))
+    if (!stage_side(&made->recv, &in, moved))
         return false;
     made->recv.unpacked = (range){0, in.blocks};
     receive_into(a, &made->recv);
@@ -312,8 +305,10 @@ static bool stage_reduction(const weft_comm *comm, hier_arguments *a, hier_stagi
 static bool may_go_as_it_lies(const weft_comm *comm, const side *of) {
     const inter_transport *transport = inter_engine_top(&comm->world->engine);
     const int next = hier_layout_process(comm->layout, hier_layout_node(comm->layout, (comm->rank + 1) % comm->size));
-    return of->count && of->shortest < SIZE_MAX && transport->carries_layouts &&
-           transport->carries_layouts(transport, next, of->shortest);
+    size_t shortest = SIZE_MAX;
+    for (size_t i = 0; i < of->count; i++)
+        shortest = of->counts[i] && of->counts[i] < shortest ? of->counts[i] : shortest;
+    return shortest < SIZE_MAX && transport->carries_layouts && transport->carries_layouts(transport, next, shortest);
 }
 
 /*
@@ -363,7 +358,7 @@ static void pack_side(const hier_staging *staging, const side *from) {
 }
 
 void hier_staging_pack(hier_staging *staging) {
-    staging->delivered = staging->send.lies = staging->recv.lies = false;
+    staging->delivered = false;
     if (staging->later)
         return;
     pack_side(staging, &staging->send);
@@ -371,8 +366,7 @@ void hier_staging_pack(hier_staging *staging) {
 }
 
 /* What is in place is a block that others look for in the memory. */
-static void pack_unless_it_lies(const hier_staging *staging, side *from, bool lies) {
-    from->lies = lies;
+static void pack_unless_it_lies(const hier_staging *staging, const side *from, bool lies) {
     if (!lies || from->packed.end - from->packed.begin < from->count)
         pack_side(staging, from);
 }
@@ -385,6 +379,7 @@ void hier_staging_lay_out(hier_staging *staging, const inter_execution *executio
     inter_execution_lay_out(execution, binding);
     pack_unless_it_lies(staging, &staging->send, binding->layouts[INTER_SEND]);
     pack_unless_it_lies(staging, &staging->recv, binding->layouts[INTER_RECV]);
+    staging->delivered = binding->layouts[INTER_RECV];
 }
 
 void hier_staging_unpack(hier_staging *staging) {
@@ -392,15 +387,13 @@ void hier_staging_unpack(hier_staging *staging) {
     if (staging->delivered)
         return;
     staging->delivered = true;
-    if (to->lies)
-        return;
     for (size_t i = to->unpacked.begin; i < to->unpacked.end; i++) {
         const core_data *b = &to->blocks[i];
         char *packed = to->memory + to->displs[i];
         if (staging->reduces)
             copy_windows(&staging->stand_in, b, packed, staging->result, false);
         else if (b->type)
-            core_unpack_around(*b, packed, 0, core_data_bytes(*b), staging->moved);
+            core_unpack_around(*b, packed, 0, core_data_bytes(*b), to->layout.whole);
     }
 }
 

@@ -73,11 +73,7 @@ static void pack(void *packed, const inter_span *from, size_t begin, size_t end)
 }
 
 static void unpack(const inter_span *to, const void *packed, size_t begin, size_t end) {
-    const core_data *data = &to->data;
-    if (data->type->contiguous)
-        core_unpack(data->buffer, packed, data->type, data->count, to->from + begin, to->from + end);
-    else
-        core_unpack_around(*data, packed, to->from + begin, to->from + end, to->whole);
+    core_unpack_around(to->data, packed, to->from + begin, to->from + end, to->whole);
 }
 
 bool inter_pull_put(inter_pulls *pulls, int index, const inter_span *from, size_t bytes) {
