@@ -18,7 +18,7 @@ typedef struct core_traffic {
 
 typedef struct core_counter_row {
     alignas(64) _Atomic uint64_t operations;
-    _Atomic uint64_t waited_ns;
+    _Atomic uint64_t waited_ticks;
     core_traffic traffic[CORE_REACHES];
 } core_counter_row;
 

@@ -40,7 +40,8 @@ bool core_backoff(const core_waiting *waiting, unsigned *looks) {
     unsigned look = *looks;
     if (look < waiting->spins) {
         *looks = waiting->spins == UINT_MAX ? 0 : look + 1;
-        core_pause();
+        if (waiting->hot) /* else the few looks that there are come at once: a pause is as long as one of them */
+            core_pause();
         return false;
     }
     if (!waiting->may_sleep || look - waiting->spins < waiting->yields) {

@@ -114,12 +114,12 @@ static inline bool core_flag_reached(const core_flag *flag, uint64_t target) {
 
 /** Looks at the flag once and `looks` times more: most waits between threads that run end there. True when *flag ≥ target. */
 static inline bool core_flag_wait_hot(const core_flag *flag, uint64_t target, unsigned looks) {
-    for (unsigned look = 0; look <= looks; look++) {
-        if (core_flag_reached(flag, target))
-            return true;
+    for (unsigned look = 0; !core_flag_reached(flag, target); look++) {
+        if (look == looks)
+            return false;
         core_pause();
     }
-    return false;
+    return true;
 }
 
 /** Returns when *flag ≥ target; acquire. */

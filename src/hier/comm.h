@@ -36,13 +36,13 @@ typedef struct hier_slot {
     int threads;             /* … so many … */
     bool in_turn;            /* … the first piece does not wait for theirs, and they come when it is here … */
     bool (*sift)(struct hier_slot *slot); /* … told then, once, if not NULL: true: no thread is awaited for the rest */
-    _Atomic int unread;      /* why a thread could not read for the root (direct.h); before HIER_READY, read after it */
-    uint64_t network_ns[2];  /* when the network part began and ended, as `error`; 0: not traced */
-    int error;               /* of the network part; written before the release, read after it */
-    hier_plan plan;          /* of collectives that are nothing but the network part: thread_alone.c */
-    intra_scratch scratch;   /* for its messages */
-    intra_scratch told_last; /* what the nodes told each other (direct.h), and … */
-    uint64_t tellings;       /* … how often that was not as before: contents of sparse views, not the plan's */
+    _Atomic int unread; /* why a thread could not read for the root (direct.h); before HIER_READY, read after it */
+    uint64_t network_ticks[2]; /* when the network part began and ended, as `error`; 0: not traced */
+    int error;                 /* of the network part; written before the release, read after it */
+    hier_plan plan;            /* of collectives that are nothing but the network part: thread_alone.c */
+    intra_scratch scratch;     /* for its messages */
+    intra_scratch told_last;   /* what the nodes told each other (direct.h), and … */
+    uint64_t tellings;         /* … how often that was not as before: contents of sparse views, not the plan's */
 } hier_slot;
 
 /** Frees what a slot has, under the funnel or where nobody drives it any more. */

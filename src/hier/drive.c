@@ -285,7 +285,7 @@ static void begin_long(long_wait *of, const hier_wait *wait) {
 
 static void end_long(long_wait *of, const hier_wait *wait) {
     if (of->since)
-        hier_observe_waited(wait->world, wait->agent, wait->row, core_now_ns() - of->since);
+        hier_observe_waited(wait->world, wait->agent, wait->row, core_ticks() - of->since);
     if (!of->activity)
         return;
     hier_activity_end(of->activity);
@@ -323,7 +323,7 @@ bool hier_drive_until(const hier_wait *wait, bool once) {
         if (once)
             return false;
         if (rounds <= wait->waiting->hot && rounds++ == wait->waiting->hot)
-            of.since = core_now_ns();
+            of.since = core_ticks();
         look_long(&of, wait, tired, moved);
         if (moved)
             looks = naps = 0;

@@ -276,7 +276,7 @@ void hier_message_trace(const hier_message *message) {
     bool sends = message->base.kind == HIER_SEND;
     hier_observe_finish(message->base.comm,
                         &(hier_event){.call = message->base.call,
-                                      .began_ns = message->began_ns,
+                                      .began_ticks = message->began_ticks,
                                       .bytes = sends ? message->envelope.bytes : message->receive.got_bytes,
                                       .root = -1,
                                       .peer = sends ? message->envelope.peer : message->receive.source,

@@ -70,7 +70,7 @@ typedef struct hier_sendrecv {
 typedef struct hier_message {
     weft_request base;
     const weft_datatype *kept; /* is kept from being freed; NULL: none */
-    uint64_t began_ns;         /* of a request, when traced; else 0, as is one that is not handed out */
+    uint64_t began_ticks;      /* of a request, when traced; else 0, as is one that is not handed out */
     union {
         struct {
             intra_send send;
@@ -194,7 +194,7 @@ static inline bool hier_message_settled(hier_message *message) {
 void hier_message_trace(const hier_message *message) __attribute__((cold));
 
 static inline void hier_message_observe_end(const hier_message *message) {
-    if (message->began_ns)
+    if (message->began_ticks)
         hier_message_trace(message);
 }
 
@@ -262,8 +262,8 @@ static inline void hier_message_give(hier_message *message) {
         core_datatype_release(message->kept);
         message->kept = NULL;
     }
-    if (message->began_ns)
-        message->began_ns = 0;
+    if (message->began_ticks)
+        message->began_ticks = 0;
     hier_request_keep(&message->base, &comm->free_messages);
     comm->requests--;
 }

@@ -20,7 +20,7 @@
 static void release(void *argument, int error) {
     hier_slot *slot = argument;
     slot->error = error;
-    slot->network_ns[1] = slot->network_ns[0] ? core_now_ns() : 0;
+    slot->network_ticks[1] = slot->network_ticks[0] ? core_ticks() : 0;
     if (slot->pieces > 1)
         hier_pieces_end(slot);
     core_flag_publish(&slot->release->flag, slot->value, slot->waiting);
@@ -55,7 +55,7 @@ static void start_network(hier_call *call, int error) {
     slot->driver = call->meeting.member->thread;
     slot->left = false;
     slot->note = call->meeting.note;
-    slot->network_ns[0] = hier_trace_now(call->comm);
+    slot->network_ticks[0] = hier_trace_now(call->comm);
     slot->release = call->meeting.release;
     slot->value = intra_value(&call->meeting, HIER_RELEASED);
     slot->waiting = &call->meeting.team->waiting;
@@ -136,6 +136,8 @@ static enum core_idle drive(void *argument, bool tired) {
     bool seldom = !tired && call->meeting.team->waiting.hot;
     if (self != 0 && (funneled || (seldom && call->looks++ % DRIVE_EVERY)))
         return CORE_IDLE_NOTHING;
+    if (!seldom && !tired && !call->looks++ && hier_missing_thread(call) >= 0)
+        return CORE_IDLE_YIELD; /* it needs this core */
     if ((funneled && !hier_is_leader(world)) || !hier_funnel_try(world))
         return CORE_IDLE_NOTHING;
     bool moved = false, asleep = false;
@@ -393,7 +395,7 @@ bool hier_await_network(hier_call *call) {
                           INTRA_ALL))
         return hier_not_there(call);
     if (call->meeting.waits) /* what others note would be taken for the call's that the thread is in */
-        hier_observe_network(call->comm, call->slot->network_ns);
+        hier_observe_network(call->comm, call->slot->network_ticks);
     if (call->slot->note != call->meeting.note) {
         hier_trip_over_driver(call);
         return false;

@@ -64,7 +64,7 @@ hier_moved hier_moved_otherwise(const weft_comm *comm, const hier_arguments *a) 
 }
 
 void hier_trace_begin(weft_comm *comm) {
-    comm->noted = (hier_noted){.began_ns = core_now_ns(), .thread = -1};
+    comm->noted = (hier_noted){.began_ticks = core_ticks(), .thread = -1};
 }
 
 /* A process communicator's timeline is under the funnel. */
@@ -84,14 +84,14 @@ static hier_event *end_call(weft_comm *comm) {
     hier_event *event = hier_trace_place(hier_observer_of(comm));
     if (event) {
         event->kind = HIER_EVENT_CALL;
-        event->began_ns = noted->began_ns;
-        event->ended_ns = core_now_ns();
-        event->network_ns[0] = noted->network_ns[0];
-        event->network_ns[1] = noted->network_ns[1];
+        event->began_ticks = noted->began_ticks;
+        event->ended_ticks = core_ticks();
+        event->network_ticks[0] = noted->network_ticks[0];
+        event->network_ticks[1] = noted->network_ticks[1];
         event->process = noted->process;
         event->thread = (int8_t)noted->thread;
     }
-    comm->noted.began_ns = 0;
+    comm->noted.began_ticks = 0;
     return event;
 }
 
@@ -129,5 +129,5 @@ void hier_trace_async(weft_comm *comm, const hier_event *event) {
         return;
     *ended = *event;
     ended->kind = HIER_EVENT_ASYNC;
-    ended->ended_ns = core_now_ns();
+    ended->ended_ticks = core_ticks();
 }

@@ -32,7 +32,7 @@ static inline bool hier_traces(const weft_comm *comm) {
 
 /** The time when traced, else 0. */
 static inline uint64_t hier_trace_now(const weft_comm *comm) {
-    return hier_traces(comm) ? core_now_ns() : 0;
+    return hier_traces(comm) ? core_ticks() : 0;
 }
 
 /** Messages and bytes. */
@@ -79,10 +79,10 @@ static inline void hier_count_moved(core_counter_row *row, hier_moved moved) {
 }
 
 static inline void hier_count_waited(core_counter_row *row, intra_member *member) {
-    if (!member->waited_ns)
+    if (!member->waited_ticks)
         return;
-    core_count(&row->waited_ns, member->waited_ns);
-    member->waited_ns = 0;
+    core_count(&row->waited_ticks, member->waited_ticks);
+    member->waited_ticks = 0;
 }
 
 /* The arguments are checked. */
@@ -114,20 +114,20 @@ static inline void hier_observe_choice(weft_comm *comm, const inter_algorithm *p
 }
 
 /** The rank has waited for the part between processes, which began and ended at these times. */
-static inline void hier_observe_network(weft_comm *comm, const uint64_t network_ns[2]) {
+static inline void hier_observe_network(weft_comm *comm, const uint64_t network_ticks[2]) {
     if (!hier_traces(comm))
         return;
-    comm->noted.network_ns[0] = network_ns[0];
-    comm->noted.network_ns[1] = network_ns[1];
+    comm->noted.network_ticks[0] = network_ticks[0];
+    comm->noted.network_ticks[1] = network_ticks[1];
 }
 
 /**
- * A start counts; returns when it was, for hier_event.began_ns, or 0: not traced, or part of a blocking call. Of a process communicator
+ * A start counts; returns when it was, for hier_event.began_ticks, or 0: not traced, or part of a blocking call. Of a process communicator
  * under the funnel, as is _finish.
  */
 static inline uint64_t hier_observe_start(weft_comm *comm, enum inter_collective collective) {
     core_count(&hier_observer_of(comm)->counters.rows[collective].operations, 1);
-    return hier_traces(comm) && !comm->noted.began_ns ? core_now_ns() : 0;
+    return hier_traces(comm) && !comm->noted.began_ticks ? core_ticks() : 0;
 }
 
 static inline uint64_t hier_observe_start_message(const weft_comm *comm) {
@@ -136,7 +136,7 @@ static inline uint64_t hier_observe_start_message(const weft_comm *comm) {
 
 /** `event` has what is known of it but the end. */
 static inline void hier_observe_finish(weft_comm *comm, const hier_event *event) {
-    if (event->began_ns)
+    if (event->began_ticks)
         hier_trace_async(comm, event);
 }
 
@@ -152,9 +152,9 @@ static inline void hier_observe_part(const weft_comm *comm, enum inter_collectiv
 
 /** `agent`: NULL for who waits for a process communicator. By anybody, without the funnel: the only counter with several writers. */
 static inline void hier_observe_waited(struct hier_world *world, const hier_agent *agent, weft_counted row,
-                                       uint64_t ns) {
+                                       uint64_t ticks) {
     hier_observer *observer = agent ? agent->observer : &world->observation.process;
-    atomic_fetch_add_explicit(&observer->counters.rows[row].waited_ns, ns, memory_order_relaxed);
+    atomic_fetch_add_explicit(&observer->counters.rows[row].waited_ticks, ticks, memory_order_relaxed);
 }
 
 static inline void hier_count_send(core_counters *counters, enum core_reach reach, size_t bytes) {

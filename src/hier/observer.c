@@ -69,7 +69,7 @@ void hier_observation_start(hier_world *world) {
         const core_counter_row *from = &now->rows[row];
         core_counter_row *to = &start->rows[row];
         core_count(&to->operations, value_of(&from->operations));
-        core_count(&to->waited_ns, value_of(&from->waited_ns));
+        core_count(&to->waited_ticks, value_of(&from->waited_ticks));
         for (int reach = 0; reach < CORE_REACHES; reach++)
             core_count_traffic(start, (unsigned)row, (enum core_reach)reach, value_of(&from->traffic[reach].messages),
                                value_of(&from->traffic[reach].bytes));
@@ -122,11 +122,11 @@ void hier_observer_give(hier_world *world, hier_observer *observer) {
     pthread_mutex_unlock(&world->observation.lock);
 }
 
-static void add_row(weft_counter_row *sums, uint64_t *waited_ns, const core_counter_row *row, bool minus) {
+static void add_row(weft_counter_row *sums, uint64_t *waited_ticks, const core_counter_row *row, bool minus) {
     weft_traffic *traffic[CORE_REACHES] = {&sums->inside, &sums->on_host, &sums->between_hosts};
     uint64_t sign = minus ? UINT64_MAX : 1; /* modulo 2⁶⁴ */
     sums->operations += sign * value_of(&row->operations);
-    *waited_ns += sign * value_of(&row->waited_ns);
+    *waited_ticks += sign * value_of(&row->waited_ticks);
     for (int reach = 0; reach < CORE_REACHES; reach++) {
         traffic[reach]->messages += sign * value_of(&row->traffic[reach].messages);
         traffic[reach]->bytes += sign * value_of(&row->traffic[reach].bytes);
@@ -135,15 +135,16 @@ static void add_row(weft_counter_row *sums, uint64_t *waited_ns, const core_coun
 
 void hier_counters_sum(hier_world *world, weft_counters *sums) {
     hier_observation *observation = &world->observation;
+    const core_clock_scale scale = core_clock_measure();
     memset(sums, 0, sizeof(*sums));
     pthread_mutex_lock(&observation->lock);
     for (int row = 0; row < WEFT_COUNTED_ROWS; row++) {
-        uint64_t waited_ns = 0;
-        add_row(&sums->rows[row], &waited_ns, &observation->process.counters.rows[row], false);
-        add_row(&sums->rows[row], &waited_ns, &observation->start.rows[row], true);
+        uint64_t waited_ticks = 0;
+        add_row(&sums->rows[row], &waited_ticks, &observation->process.counters.rows[row], false);
+        add_row(&sums->rows[row], &waited_ticks, &observation->start.rows[row], true);
         for (const hier_observer *observer = observation->observers; observer; observer = observer->next)
-            add_row(&sums->rows[row], &waited_ns, &observer->counters.rows[row], false);
-        sums->rows[row].waited_seconds = (double)waited_ns * 1e-9;
+            add_row(&sums->rows[row], &waited_ticks, &observer->counters.rows[row], false);
+        sums->rows[row].waited_seconds = (double)waited_ticks * scale.ns_a_tick * 1e-9;
     }
     pthread_mutex_unlock(&observation->lock);
 }

@@ -35,8 +35,8 @@ typedef struct hier_observer {
 
 /** What the operation that a communicator's user is in has noted so far; only while traced. */
 typedef struct hier_noted {
-    uint64_t began_ns; /* 0: it is not in one */
-    uint64_t network_ns[2];
+    uint64_t began_ticks; /* 0: it is not in one */
+    uint64_t network_ticks[2];
     const inter_algorithm *process; /* NULL: not chosen */
     int thread;                     /* enum hier_thread_algorithm; −1: none */
 } hier_noted;

@@ -44,8 +44,8 @@ static void trace_end(const hier_part *part) {
     enum inter_collective collective = part->arguments.collective;
     hier_observe_finish(part->base.comm,
                         &(hier_event){.call = part->base.call,
-                                      .began_ns = part->began_ns,
-                                      .network_ns = {part->network_ns[0], part->network_ns[1]},
+                                      .began_ticks = part->began_ticks,
+                                      .network_ticks = {part->network_ticks[0], part->network_ticks[1]},
                                       .bytes = part->bytes,
                                       .process = call->choice.process,
                                       .thread = (int8_t)call->choice.thread,
@@ -62,7 +62,7 @@ static void note_network(hier_part *part) {
     /* Acquire: pairs with release() in network.c. */
     bool seen =
         call->start && core_flag_reached(&call->meeting.release->flag, intra_value(&call->meeting, HIER_RELEASED));
-    memcpy(part->network_ns, seen ? call->slot->network_ns : none, sizeof(none));
+    memcpy(part->network_ticks, seen ? call->slot->network_ticks : none, sizeof(none));
 }
 
 /* True when it is complete. */
@@ -82,13 +82,13 @@ static bool advance(hier_part *part) {
     }
     if (part->state == HIER_SETTLING && !hier_settle(call))
         return false;
-    if (part->began_ns)
+    if (part->began_ticks)
         note_network(part);
     hier_end(call);
     if (call->comm->member->retired || (call->lengths_differ && part->state == HIER_RUNNING))
         keep_sentence(part); /* which hier_end has written */
     hier_observe_part(part->base.comm, part->arguments.collective, &call->meeting, part->moved, call->error);
-    if (part->began_ns)
+    if (part->began_ticks)
         trace_end(part);
     part->state = HIER_COMPLETE;
     part->base.comm->agent->parts--;
@@ -193,7 +193,7 @@ void hier_part_restart(weft_request *request) {
     call->scratch = part->scratch;
     part->state = HIER_QUEUED;
     part->base.active = true;
-    part->began_ns = hier_observe_start(comm, part->arguments.collective);
+    part->began_ticks = hier_observe_start(comm, part->arguments.collective);
     comm->agent->parts++;
     bool alone = !comm->running && !comm->queued;
     if (alone && advance(part))

@@ -33,8 +33,8 @@ typedef struct hier_part {
     /* As the user's arguments have it, which need not stay: */
     hier_moved moved;
     uint64_t bytes;
-    uint64_t began_ns; /* when traced, as are the next: */
-    uint64_t network_ns[2];
+    uint64_t began_ticks; /* when traced, as are the next: */
+    uint64_t network_ticks[2];
 } hier_part;
 
 /** Where the arguments of a handle's next part are to be filled in: where they will stay, if there is a place for them, else *apart. */

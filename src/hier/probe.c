@@ -222,7 +222,7 @@ int weft_imrecv(void *buffer, size_t count, const weft_datatype *type, weft_mess
     if (!receiving)
         return WEFT_ERR_NOMEM;
     hier_message_keep_type(receiving, type);
-    receiving->began_ns = hier_observe_start_message(envelope.comm);
+    receiving->began_ticks = hier_observe_start_message(envelope.comm);
     serve(receiving, &envelope, message);
     receiving->base.active = true;
     *request = &receiving->base;

@@ -53,11 +53,11 @@ void hier_requests_free(weft_comm *comm) {
 
 static inline void observe_end(const hier_operation *request) {
     const inter_view *view = &request->plan.view;
-    if (!request->began_ns)
+    if (!request->began_ticks)
         return;
     hier_observe_finish(request->base.comm,
                         &(hier_event){.call = request->base.call,
-                                      .began_ns = request->began_ns,
+                                      .began_ticks = request->began_ticks,
                                       .bytes = view->count * view->element_bytes,
                                       .process = request->plan.algorithm,
                                       .thread = -1,
@@ -165,7 +165,7 @@ static void run(hier_operation *request) {
     request->base.active = true;
     request->complete = false;
     hier_observe_choice(request->base.comm, request->plan.algorithm, -1);
-    request->began_ns = hier_observe_start(request->base.comm, request->plan.view.collective);
+    request->began_ticks = hier_observe_start(request->base.comm, request->plan.view.collective);
     execution->argument = request;
     if (!request->asks_counts) {
         execution->finished = finished;

@@ -21,7 +21,7 @@ typedef struct hier_operation {
     hier_plan plan;
     bool asks_counts; /* gatherv or scatterv by an algorithm that must know all counts: first the root's go round */
     inter_execution execution;
-    uint64_t began_ns; /* when traced and not a blocking call */
+    uint64_t began_ticks; /* when traced and not a blocking call */
     struct hier_staging
         *staging; /* of types whose data are not one run: packed at each start, unpacked at its end; or NULL */
 } hier_operation;

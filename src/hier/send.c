@@ -14,7 +14,7 @@ static int start_send(hier_message *message) {
 int hier_message_restart(weft_request *request) {
     hier_message *message = hier_message_of(request);
     int code = WEFT_SUCCESS;
-    message->began_ns = hier_observe_start_message(request->comm);
+    message->began_ticks = hier_observe_start_message(request->comm);
     if (request->kind == HIER_RECEIVE)
         hier_message_receive(message, &message->envelope, false);
     else

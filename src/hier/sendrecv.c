@@ -110,12 +110,12 @@ static int start(hier_message *request, const hier_envelope *in) {
     request->base.active = true;
     hier_message_keep_type(sent, sent->envelope.type);
     hier_message_keep_type(received, in->type);
-    uint64_t began_ns = hier_observe_start_message(in->comm);
+    uint64_t began_ticks = hier_observe_start_message(in->comm);
     int code = hier_message_send(sent);
     if (code)
         return code;
     hier_message_receive(received, in, false);
-    sent->began_ns = received->began_ns = began_ns;
+    sent->began_ticks = received->began_ticks = began_ticks;
     return WEFT_SUCCESS;
 }
 

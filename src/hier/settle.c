@@ -140,13 +140,13 @@ void hier_await_slot(hier_call *call) {
     uint64_t since = 0;
     while (!intra_is_free(&call->meeting)) {
         if (rounds <= hot && rounds++ == hot)
-            since = core_now_ns();
+            since = core_ticks();
         if (world->transport)
             hier_look_beside(world); /* collectives before this one may need it, and other processes */
         look_around(call, &looks);
     }
     if (since)
-        call->meeting.member->waited_ns += core_now_ns() - since;
+        call->meeting.member->waited_ticks += core_ticks() - since;
 }
 
 /* It was well, and what broke the communicator of a single process was a later call. */

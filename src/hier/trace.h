@@ -21,8 +21,8 @@ enum hier_event_kind {
 
 typedef struct hier_event {
     const char *call; /* "weft_allreduce"; static */
-    uint64_t began_ns, ended_ns;
-    uint64_t network_ns[2];         /* of the part between processes; 0, 0: none that the track's rank waited for */
+    uint64_t began_ticks, ended_ticks;
+    uint64_t network_ticks[2];      /* of the part between processes; 0, 0: none that the track's rank waited for */
     const inter_algorithm *process; /* the selector's, or NULL */
     uint64_t bytes;
     int32_t root, peer, tag; /* −1: it has none */

@@ -19,6 +19,7 @@
 typedef struct writing {
     FILE *file;
     const hier_world *world;
+    core_clock_scale scale;
     int track;
     uint64_t next_id;
 } writing;
@@ -28,19 +29,21 @@ static void put_time(const writing *to, const char *name, uint64_t ns) {
     fprintf(to->file, ",\"%s\":%" PRIu64 ".%03d", name, ns / 1000, (int)(ns % 1000));
 }
 
-static uint64_t aligned(const writing *to, uint64_t ns) {
-    return ns + (uint64_t)to->world->observation.ahead_ns;
+/* By the clock of the first process's host. */
+static uint64_t aligned(const writing *to, uint64_t ticks) {
+    return core_ticks_ns(&to->scale, ticks) + (uint64_t)to->world->observation.ahead_ns;
 }
 
 static void put_where(const writing *to) {
     fprintf(to->file, ",\"pid\":%d,\"tid\":%d", to->world->process_comm->rank, to->track);
 }
 
-static void put_span(const writing *to, const char *name, const char *category, uint64_t began_ns, uint64_t ended_ns) {
+static void put_span(const writing *to, const char *name, const char *category, uint64_t began_ticks,
+                     uint64_t ended_ticks) {
     fprintf(to->file, ",\n{\"ph\":\"X\",\"name\":\"%s\",\"cat\":\"%s\"", name, category);
     put_where(to);
-    put_time(to, "ts", aligned(to, began_ns));
-    put_time(to, "dur", ended_ns - began_ns);
+    put_time(to, "ts", aligned(to, began_ticks));
+    put_time(to, "dur", aligned(to, ended_ticks) - aligned(to, began_ticks));
 }
 
 static void put_number(const writing *to, const char *name, int number) {
@@ -68,11 +71,11 @@ static const char *category_of(const hier_event *event) {
     return event->peer >= 0 || event->tag >= 0 ? "message" : "collective";
 }
 
-static void put_half(const writing *to, const hier_event *event, const char *name, const char *phase, uint64_t ns) {
+static void put_half(const writing *to, const hier_event *event, const char *name, const char *phase, uint64_t ticks) {
     fprintf(to->file, ",\n{\"ph\":\"%s\",\"name\":\"%s\",\"cat\":\"%s\",\"id\":\"%d.%" PRIu64 "\"", phase, name,
             category_of(event), to->world->process_comm->rank, to->next_id);
     put_where(to);
-    put_time(to, "ts", aligned(to, ns));
+    put_time(to, "ts", aligned(to, ticks));
 }
 
 /* Of a request it has the request's category and number, and so lies in its span. */
@@ -89,27 +92,27 @@ static void put_phase(const writing *to, const hier_event *event, const char *na
 
 /* The part between processes may have begun before this rank came, and ended before it looked. */
 static void put_phases(const writing *to, const hier_event *event) {
-    uint64_t began = event->network_ns[0], ended = event->network_ns[1];
+    uint64_t began = event->network_ticks[0], ended = event->network_ticks[1];
     if (!began || ended < began)
         return;
-    began = began < event->began_ns ? event->began_ns : began < event->ended_ns ? began : event->ended_ns;
-    ended = ended < began ? began : ended < event->ended_ns ? ended : event->ended_ns;
-    put_phase(to, event, "threads in", event->began_ns, began);
+    began = began < event->began_ticks ? event->began_ticks : began < event->ended_ticks ? began : event->ended_ticks;
+    ended = ended < began ? began : ended < event->ended_ticks ? ended : event->ended_ticks;
+    put_phase(to, event, "threads in", event->began_ticks, began);
     put_phase(to, event, "network", began, ended);
-    put_phase(to, event, "threads out", ended, event->ended_ns);
+    put_phase(to, event, "threads out", ended, event->ended_ticks);
 }
 
 static void put_event(writing *to, const hier_event *event) {
     if (event->kind == HIER_EVENT_CALL) {
-        put_span(to, event->call, category_of(event), event->began_ns, event->ended_ns);
+        put_span(to, event->call, category_of(event), event->began_ticks, event->ended_ticks);
         put_arguments(to, event);
         put_phases(to, event);
         return;
     }
-    put_half(to, event, event->call, "b", event->began_ns);
+    put_half(to, event, event->call, "b", event->began_ticks);
     put_arguments(to, event);
     put_phases(to, event);
-    put_half(to, event, event->call, "e", event->ended_ns);
+    put_half(to, event, event->call, "e", event->ended_ticks);
     fputs("}", to->file);
     to->next_id++;
 }
@@ -128,7 +131,7 @@ static void put_track(writing *to, const hier_observer *observer, const char *na
         fputs(",\n{\"ph\":\"i\",\"name\":\"dropped\",\"s\":\"t\"", to->file);
         put_where(to);
         const hier_trace_chunk *last = observer->last;
-        put_time(to, "ts", aligned(to, last ? last->events[last->count - 1].ended_ns : 0));
+        put_time(to, "ts", aligned(to, last ? last->events[last->count - 1].ended_ticks : to->scale.ticks));
         fprintf(to->file, ",\"args\":{\"events\":%zu}}", observer->dropped);
     }
     to->track++;
@@ -143,7 +146,7 @@ static void put_host(const writing *to) {
 }
 
 static void write_trace(void *file, const void *argument) {
-    writing to = {.file = file, .world = argument};
+    writing to = {.file = file, .world = argument, .scale = core_clock_measure()};
     const hier_world *world = argument;
     int rank = world->process_comm->rank;
     fprintf(file, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");

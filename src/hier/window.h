@@ -18,7 +18,7 @@ static inline bool hier_take_plainly(weft_request **place) {
     if (!request || request->kind != HIER_RECEIVE || !request->active || request->persistent)
         return false;
     hier_message *message = hier_message_of(request);
-    if (!message->receive.done || message->receive.error || message->kept || message->began_ns)
+    if (!message->receive.done || message->receive.error || message->kept || message->began_ticks)
         return false;
     hier_message_give(message);
     *place = WEFT_REQUEST_NULL;

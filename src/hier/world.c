@@ -100,6 +100,7 @@ int hier_mailbox_init(hier_channel *channel, intra_mailbox *mailbox, int rank, i
 
 int hier_world_create(const core_config *config, const hier_card *card, inter_bootstrap *bootstrap,
                       inter_transport *transport, hier_world **world) {
+    core_clock_start();
     hier_world *made = aligned_alloc(alignof(hier_world), sizeof(*made));
     if (!made) {
         if (transport)

@@ -106,8 +106,8 @@ bool intra_await_slow(intra_meeting *meeting, core_flag *flag, uint64_t value, i
     watch by = {.meeting = meeting, .value = value, .whom = whom};
     if (!meeting->waits)
         return look(&by, flag);
-    uint64_t began = core_now_ns();
+    uint64_t began = core_ticks();
     bool reached = core_flag_wait_slow(flag, value, &meeting->team->waiting, watch_and_drive, &by);
-    meeting->member->waited_ns += core_now_ns() - began;
+    meeting->member->waited_ticks += core_ticks() - began;
     return reached;
 }
