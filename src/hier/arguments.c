@@ -33,8 +33,10 @@ int hier_check_type(const weft_comm *comm, const char *call, const weft_datatype
 
 static int check_type(const weft_comm *comm, hier_arguments *a, const weft_datatype *type, const char *name) {
     int code = hier_check_type(comm, a->call, type, name);
-    if (!code)
+    if (!code) {
         a->strided |= !type->contiguous;
+        a->derived |= type->kind == CORE_KIND_DERIVED;
+    }
     return code;
 }
 
@@ -395,6 +397,24 @@ static void sign(hier_arguments *a) {
     uint64_t what =
         (uint64_t)(uint32_t)a->root << 32 | bracketed << 31 | op << 16 | type << 8 | ((uint64_t)a->collective + 1);
     a->signature = (a->bytes + 1) * 0x9e3779b97f4a7c15u ^ what * 0xd6e8feb86659fd93u ^ a->content * SPREAD ^ a->counted;
+}
+
+int hier_sides_with_arrays(const weft_comm *comm, const hier_arguments *arguments) {
+    const bool root = comm->rank == arguments->root;
+    switch (arguments->collective) {
+    case INTER_GATHERV:
+        return root ? HIER_RECEIVES : 0;
+    case INTER_SCATTERV:
+        return root ? HIER_SENDS : 0;
+    case INTER_ALLGATHERV:
+    case INTER_REDUCE_SCATTER:
+        return HIER_RECEIVES;
+    case INTER_ALLTOALLV:
+    case INTER_ALLTOALLW:
+        return arguments->in_place ? HIER_RECEIVES : HIER_SENDS | HIER_RECEIVES;
+    default:
+        return 0;
+    }
 }
 
 /* `here`: this rank has the whole. */

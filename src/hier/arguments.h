@@ -30,6 +30,7 @@ typedef struct hier_arguments {
     /* Of a type that was checked the data are not one run, or it is a derived one that an operation is given, and so in use
      * to the end: staging.h */
     bool strided;
+    bool derived;                 /* a type that was checked is a derived one */
     struct hier_staging *staging; /* once staged: what the buffers above belong to */
     bool laid_out;                /* strided, and threads copy from and to where the types say: sides.h */
     size_t moved;                 /* of strided ones: what passes through the cache for this rank, against stream.h */
@@ -54,11 +55,14 @@ hier_arguments_begin(hier_arguments *arguments, enum inter_collective collective
     arguments->caller = __builtin_return_address(0); /* of the public call that this stands in */
     arguments->send = NULL;
     arguments->recv = NULL;
+    arguments->send_count = arguments->recv_count = 0;
+    arguments->send_type = arguments->recv_type = NULL;
     arguments->op = NULL;
     arguments->root = 0;
     arguments->in_place = false;
     arguments->bracketed = false;
     arguments->strided = false;
+    arguments->derived = false;
     arguments->staging = NULL;
     arguments->laid_out = false;
     arguments->bytes = 0;
@@ -90,6 +94,10 @@ static inline hier_key hier_key_of(const hier_arguments *arguments, const hier_l
     key.bracketed = arguments->bracketed;
     return key;
 }
+
+/** Whose counts, displacements and types, for each rank, a checked call has looked at: HIER_SENDS, HIER_RECEIVES, both or (0) nobody's. */
+enum { HIER_SENDS = 1, HIER_RECEIVES = 2 };
+int hier_sides_with_arrays(const weft_comm *comm, const hier_arguments *arguments);
 
 /** Checks the communicator and the calling thread. */
 int hier_check_comm(const weft_comm *comm, const char *call);

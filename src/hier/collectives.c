@@ -3,6 +3,7 @@
  * ranks. */
 #include <core/error.h>
 #include <hier/agree.h>
+#include <hier/checked.h>
 #include <hier/lending.h>
 #include <hier/observe.h>
 #include <hier/order.h>
@@ -31,9 +32,11 @@ hier_collective *const hier_thread_collectives[INTER_COLLECTIVES] = {
     [INTER_REDUCE_SCATTER_BLOCK] = hier_thread_reduce_scatter,
 };
 
-static int check(const weft_comm *comm, hier_arguments *arguments) {
+static int check(weft_comm *comm, hier_arguments *arguments) {
     int code = hier_check_comm(comm, arguments->call);
-    return code || arguments->collective == INTER_BARRIER ? code : hier_check_arguments(comm, arguments);
+    if (code || arguments->collective == INTER_BARRIER)
+        return code;
+    return comm->team ? hier_check_own(comm, arguments) : hier_check_arguments(comm, arguments);
 }
 
 /* On data that lie in one run, or are laid out. */

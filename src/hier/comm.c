@@ -3,6 +3,7 @@
 #include <core/error.h>
 #include <hier/arguments.h>
 #include <hier/channels.h>
+#include <hier/checked.h>
 #include <hier/drive.h>
 #include <hier/ledger.h>
 #include <hier/part.h>
@@ -84,6 +85,7 @@ static void free_thread(weft_comm *comm) {
     hier_agent_part(comm);
     hier_messages_free(comm);
     hier_parts_free(comm);
+    hier_checked_free(comm);
     if (comm->inner)
         hier_comm_give(comm->inner);
     hier_comm_give(comm);

@@ -128,6 +128,33 @@ typedef struct hier_chosen {
     unsigned how; /* 0: nothing was chosen; see hier_choose() */
 } hier_chosen;
 
+/** Messages and bytes. */
+typedef struct hier_moved {
+    uint64_t messages, bytes;
+} hier_moved;
+
+/** What a call's arguments were, and what they were found to be (hier_arguments): the same for the next call that gives them (checked.h). */
+typedef struct hier_checked {
+    bool known;
+    /* As they were given: */
+    const void *send;
+    void *recv;
+    size_t send_count, recv_count;
+    const weft_datatype *send_type, *recv_type;
+    const weft_op *op;
+    int root;
+    int sides;         /* whose arrays were looked at, … */
+    uint64_t *entries; /* … and what was in them, for as many ranks each; NULL: there never were any */
+    /* And are: */
+    const void *found_send;
+    void *found_recv;
+    size_t bytes, own_bytes;
+    uint64_t content, counted, signature;
+    const char *element;
+    bool in_place, bracketed;
+    hier_moved moved; /* what such a call moves inside the node */
+} hier_checked;
+
 struct weft_comm {
     core_pooled pooled; /* HIER_COMM_MAGIC */
     hier_world *world;
@@ -166,7 +193,9 @@ struct weft_comm {
     hier_buffer buffer;
     weft_request
         *free_requests[INTER_COLLECTIVES]; /* by collective; a thread communicator's are all in the first list */
-    hier_chosen chosen[INTER_COLLECTIVES]; /* of a thread communicator, by collective: of its last call */
+    /* Of a thread communicator, by collective: of its last call. */
+    hier_chosen chosen[INTER_COLLECTIVES];
+    hier_checked checked[INTER_COLLECTIVES];
     /* Parts of a thread communicator: */
     weft_request *running;               /* in no order; persistent ones that wait for their slot, too */
     weft_request *queued, **queued_last; /* the others that do, in the order of their calls */

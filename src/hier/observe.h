@@ -35,11 +35,6 @@ static inline uint64_t hier_trace_now(const weft_comm *comm) {
     return hier_traces(comm) ? core_ticks() : 0;
 }
 
-/** Messages and bytes. */
-typedef struct hier_moved {
-    uint64_t messages, bytes;
-} hier_moved;
-
 /* observe.c: what is not on the fast path. Not marked as cold: that would be compiled for size, and take 100 ns longer. */
 hier_moved hier_moved_otherwise(const weft_comm *comm, const hier_arguments *arguments);
 void hier_trace_begin(weft_comm *comm);
@@ -71,6 +66,12 @@ static inline hier_moved hier_moved_inside(const weft_comm *comm, const hier_arg
     return (hier_moved){arguments->bytes ? blocks : 0, blocks * arguments->bytes};
 }
 
+/** The same for the call that the handle has checked last: it may know. */
+static inline hier_moved hier_moved_by_last(const weft_comm *comm, const hier_arguments *arguments) {
+    const hier_checked *last = &comm->checked[arguments->collective];
+    return last->known ? last->moved : hier_moved_inside(comm, arguments);
+}
+
 static inline void hier_count_moved(core_counter_row *row, hier_moved moved) {
     if (!moved.messages)
         return;
@@ -99,7 +100,7 @@ static inline int hier_observe_end(weft_comm *comm, const hier_arguments *argume
         core_count(&row->operations, 1);
         hier_count_waited(row, comm->member);
         if (!code)
-            hier_count_moved(row, hier_moved_inside(comm, arguments));
+            hier_count_moved(row, hier_moved_by_last(comm, arguments));
     }
     if (hier_traces(comm))
         hier_trace_call(comm, arguments, code);

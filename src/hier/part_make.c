@@ -17,27 +17,6 @@ static hier_part *part_of(weft_request *request) {
 
 /* The user's arrays need not stay, nor his types: movement is of bytes from here on, unless it is laid out. */
 
-enum { SEND = 1, RECV = 2 };
-
-/* Which arrays the rank gives. */
-static int arrays_of(const weft_comm *comm, const hier_arguments *arguments) {
-    bool root = comm->rank == arguments->root;
-    switch (arguments->collective) {
-    case INTER_GATHERV:
-        return root ? RECV : 0;
-    case INTER_SCATTERV:
-        return root ? SEND : 0;
-    case INTER_ALLGATHERV:
-    case INTER_REDUCE_SCATTER:
-        return RECV;
-    case INTER_ALLTOALLV:
-    case INTER_ALLTOALLW:
-        return arguments->in_place ? RECV : SEND | RECV;
-    default:
-        return 0;
-    }
-}
-
 typedef struct arrays {
     const size_t *counts;
     const ptrdiff_t *displs;
@@ -75,7 +54,7 @@ static void *copy_side_in_bytes(arrays *side, size_t ranks, size_t size, void *m
 static int copy_arrays(const weft_comm *comm, hier_part *part) {
     hier_arguments *a = &part->arguments;
     size_t ranks = (size_t)comm->size;
-    int which = arrays_of(comm, a);
+    int which = hier_sides_with_arrays(comm, a);
     bool typed = a->collective == INTER_ALLTOALLW;
     if (!which)
         return WEFT_SUCCESS;
@@ -87,7 +66,7 @@ static int copy_arrays(const weft_comm *comm, hier_part *part) {
         a->recv_counts = memcpy(memory, a->recv_counts, ranks * sizeof(size_t));
         return WEFT_SUCCESS;
     }
-    if (which & SEND) {
+    if (which & HIER_SENDS) {
         arrays side = {a->send_counts, a->send_displs, typed ? a->send_types : NULL};
         memory = a->laid_out ? copy_side(&side, ranks, memory)
                              : copy_side_in_bytes(&side, ranks, typed ? 0 : a->send_type->size_bytes, memory);
@@ -97,7 +76,7 @@ static int copy_arrays(const weft_comm *comm, hier_part *part) {
         if (!a->laid_out)
             a->send_type = WEFT_BYTE;
     }
-    if (which & RECV) {
+    if (which & HIER_RECEIVES) {
         arrays side = {a->recv_counts, a->recv_displs, typed ? a->recv_types : NULL};
         if (a->laid_out)
             copy_side(&side, ranks, memory);
@@ -202,7 +181,7 @@ int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persis
     if (arguments != &part->arguments)
         part->arguments = *arguments;
     part->base.call = arguments->call;
-    part->moved = hier_moved_inside(comm, arguments);
+    part->moved = hier_moved_by_last(comm, arguments);
     part->bytes = arguments->bytes ? arguments->bytes : arguments->own_bytes;
     int code = prepare(comm, part, persistent, number);
     if (code) {

@@ -4,6 +4,7 @@
 #include <core/topology.h>
 #include <hier/arguments.h>
 #include <hier/channels.h>
+#include <hier/checked.h>
 #include <hier/ledger.h>
 #include <hier/message.h>
 #include <hier/part.h>
@@ -394,6 +395,7 @@ int weft_team_leave(weft_comm **comm) {
     hier_agent_part(leaving);
     hier_messages_free(leaving);
     hier_parts_free(leaving);
+    hier_checked_free(leaving);
     hier_comm_give(leaving);
     *comm = NULL;
     atomic_store_explicit(taken, false, memory_order_release); /* pairs with take_number and weft_team_free */

@@ -206,4 +206,91 @@ TEST_F(Arguments, NothingToMove) {
     EXPECT_OK(weft_alltoallv(nullptr, zero, displs_, WEFT_INT, nullptr, zero, displs_, WEFT_INT, comm));
 }
 
+// What a call was found to be is kept for the next one that is like it: no other is taken for such.
+class AfterGoodCalls : public ::testing::Test {
+  protected:
+    void in_team_of_one(const std::function<void(weft_comm *)> &calls) {
+        ASSERT_EQ(WEFT_SUCCESS, weft_init(nullptr)) << weft_last_error();
+        misuse::in_team(1, [&](weft_comm *comm, int) { calls(comm); });
+        EXPECT_OK(weft_finalize());
+    }
+    static void twice(const std::function<int()> &call) {
+        EXPECT_OK(call());
+        EXPECT_OK(call());
+    }
+    int a_[64] = {0}, b_[64] = {0};
+    size_t counts_[1] = {1};
+    ptrdiff_t displs_[1] = {0};
+};
+
+TEST_F(AfterGoodCalls, EachArgumentIsStillChecked) {
+    in_team_of_one([&](weft_comm *comm) {
+        auto good = [&] { return weft_allreduce(a_, b_, 1, WEFT_INT, WEFT_SUM, comm); };
+        twice(good);
+        EXPECT_ERROR(WEFT_ERR_ARG, weft_allreduce(nullptr, b_, 1, WEFT_INT, WEFT_SUM, comm), "send is NULL");
+        EXPECT_ERROR(WEFT_ERR_ARG, weft_allreduce(nullptr, b_, 1, WEFT_INT, WEFT_SUM, comm), "send is NULL");
+        twice(good);
+        EXPECT_ERROR(WEFT_ERR_ARG, weft_allreduce(a_, nullptr, 1, WEFT_INT, WEFT_SUM, comm), "recv is NULL");
+        twice(good);
+        EXPECT_ERROR(WEFT_ERR_ARG, weft_allreduce(a_, b_, SIZE_MAX, WEFT_INT, WEFT_SUM, comm), "memory");
+        twice(good);
+        EXPECT_ERROR(WEFT_ERR_ARG, weft_allreduce(a_, b_, 1, nullptr, WEFT_SUM, comm), "type");
+        twice(good);
+        EXPECT_ERROR(WEFT_ERR_ARG, weft_allreduce(a_, b_, 1, WEFT_INT, WEFT_MAXLOC, comm), "WEFT_MAXLOC");
+        twice([&] { return weft_bcast(a_, 1, WEFT_INT, 0, comm); });
+        EXPECT_ERROR(WEFT_ERR_RANK, weft_bcast(a_, 1, WEFT_INT, 1, comm), "root is 1");
+        twice([&] { return weft_gather(a_, 2, WEFT_INT, b_, 2, WEFT_INT, 0, comm); });
+        EXPECT_ERROR(WEFT_ERR_ARG, weft_gather(a_, 1, WEFT_INT, b_, 2, WEFT_INT, 0, comm), "block of 4 bytes");
+        EXPECT_ERROR(WEFT_ERR_ARG, weft_gather(a_, 2, WEFT_FLOAT, b_, 2, WEFT_INT, 0, comm), "WEFT_FLOAT");
+    });
+}
+
+TEST_F(AfterGoodCalls, WhatHasChangedIsDone) {
+    in_team_of_one([&](weft_comm *comm) {
+        for (int i = 0; i < 64; i++)
+            a_[i] = i;
+        for (size_t count : {1, 1, 3, 3, 2, 0, 4}) { // other counts, from and to other places, in place
+            std::fill_n(b_, 64, -1);
+            EXPECT_OK(weft_allgather(a_ + count, count, WEFT_INT, b_ + 2 * count, count, WEFT_INT, comm));
+            EXPECT_OK(weft_allgather(a_ + count, count, WEFT_INT, b_ + 2 * count, count, WEFT_INT, comm));
+            for (int i = 0; i < 64; i++)
+                EXPECT_EQ(b_[i], i >= 2 * (int)count && i < 3 * (int)count ? i - (int)count : -1);
+            EXPECT_OK(weft_allgather(WEFT_IN_PLACE, count, WEFT_INT, b_ + 2 * count, count, WEFT_INT, comm));
+            EXPECT_OK(weft_alltoall(a_, count, WEFT_INT, b_ + 32, count, WEFT_INT, comm));
+            EXPECT_EQ(b_[32 + (int)count], -1);
+        }
+    });
+}
+
+// What lies in arrays is looked at anew, and so is what its owner may have freed.
+TEST_F(AfterGoodCalls, ArraysAndWhatIsFreed) {
+    in_team_of_one([&](weft_comm *comm) {
+        const std::vector<std::function<int()>> of_arrays = {
+            [&] { return weft_alltoallv(a_, counts_, displs_, WEFT_INT, b_, counts_, displs_, WEFT_INT, comm); },
+            [&] { return weft_allgatherv(a_, 1, WEFT_INT, b_, counts_, displs_, WEFT_INT, comm); },
+            [&] { return weft_gatherv(a_, 1, WEFT_INT, b_, counts_, displs_, WEFT_INT, 0, comm); },
+            [&] { return weft_scatterv(a_, counts_, displs_, WEFT_INT, b_, 1, WEFT_INT, 0, comm); },
+            [&] { return weft_reduce_scatter(a_, b_, counts_, WEFT_INT, WEFT_SUM, comm); }};
+        for (const auto &call : of_arrays) {
+            counts_[0] = 1;
+            twice(call);
+            counts_[0] = SIZE_MAX / 2;
+            EXPECT_ERROR(WEFT_ERR_ARG, call(), "memory can hold");
+        }
+        weft_op *op = nullptr;
+        EXPECT_OK(weft_op_create(nothing, 1, &op));
+        weft_op *stale = op;
+        twice([&] { return weft_allreduce(a_, b_, 1, WEFT_INT, op, comm); });
+        EXPECT_OK(weft_op_free(&op));
+        EXPECT_ERROR(WEFT_ERR_ARG, weft_allreduce(a_, b_, 1, WEFT_INT, stale, comm), "op", "freed");
+        weft_datatype *pair = nullptr;
+        EXPECT_OK(weft_type_contiguous(2, WEFT_INT, &pair));
+        EXPECT_OK(weft_type_commit(&pair));
+        weft_datatype *gone = pair;
+        twice([&] { return weft_bcast(a_, 1, pair, 0, comm); });
+        EXPECT_OK(weft_type_free(&pair));
+        EXPECT_ERROR(WEFT_ERR_ARG, weft_bcast(a_, 1, gone, 0, comm), "type", "freed");
+    });
+}
+
 } // namespace

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <hier/checked.h>
+#include <hier/observe.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A call has so many arrays with an entry for each rank, of eight bytes each. */
+enum { MOST_ARRAYS = 6, FEW_RANKS = 8 };
+_Static_assert(sizeof(size_t) == 8 && sizeof(ptrdiff_t) == 8 && sizeof(void *) == 8, "entries are of one length");
+
+static int list_arrays(const hier_arguments *a, int sides, const void *arrays[MOST_ARRAYS]) {
+    const bool displaced = a->collective != INTER_REDUCE_SCATTER, typed = a->collective == INTER_ALLTOALLW;
+    int count = 0;
+    if (sides & HIER_SENDS) {
+        arrays[count++] = a->send_counts;
+        arrays[count++] = a->send_displs;
+        if (typed)
+            arrays[count++] = a->send_types;
+    }
+    if (sides & HIER_RECEIVES) {
+        arrays[count++] = a->recv_counts;
+        if (displaced)
+            arrays[count++] = a->recv_displs;
+        if (typed)
+            arrays[count++] = a->recv_types;
+    }
+    return count;
+}
+
+/* Of few ranks in less time than a call of memcmp takes. */
+static inline bool are_same(const uint64_t *kept, const unsigned char *given, size_t ranks) {
+    if (ranks > FEW_RANKS)
+        return memcmp(kept, given, ranks * sizeof(*kept)) == 0;
+    uint64_t differ = 0, entry;
+    for (size_t rank = 0; rank < ranks; rank++, differ |= kept[rank - 1] ^ entry)
+        memcpy(&entry, given + rank * sizeof(entry), sizeof(entry));
+    return !differ;
+}
+
+bool hier_has_same_arrays(const weft_comm *comm, const hier_arguments *arguments, const hier_checked *last) {
+    const void *arrays[MOST_ARRAYS];
+    const size_t ranks = (size_t)comm->size;
+    const int count = list_arrays(arguments, last->sides, arrays);
+    for (int i = 0; i < count; i++)
+        if (!arrays[i] || !are_same(last->entries + (size_t)i * ranks, arrays[i], ranks))
+            return false;
+    return true;
+}
+
+/* False: no memory for it, so that the next call is checked, too. */
+static bool keep_arrays(const weft_comm *comm, const hier_arguments *a, hier_checked *checked) {
+    const void *arrays[MOST_ARRAYS];
+    const size_t ranks = (size_t)comm->size;
+    checked->sides = hier_sides_with_arrays(comm, a);
+    if (checked->sides && !checked->entries)
+        checked->entries = malloc(MOST_ARRAYS * ranks * sizeof(uint64_t));
+    if (checked->sides && !checked->entries)
+        return false;
+    for (int count = list_arrays(a, checked->sides, arrays), i = 0; i < count; i++)
+        memcpy(checked->entries + (size_t)i * ranks, arrays[i], ranks * sizeof(uint64_t));
+    return true;
+}
+
+int hier_check_and_note(const weft_comm *comm, hier_arguments *a, hier_checked *checked) {
+    const bool own = a->counted; /* weft's own, which are no user's */
+    checked->known = false;
+    checked->send = a->send;
+    checked->recv = a->recv;
+    checked->send_count = a->send_count;
+    checked->recv_count = a->recv_count;
+    checked->send_type = a->send_type;
+    checked->recv_type = a->recv_type;
+    checked->op = a->op;
+    checked->root = a->root;
+    const int code = hier_check_arguments(comm, a);
+    if (code || own || a->derived || (a->op && a->op->kind == CORE_OP_USER) || !keep_arrays(comm, a, checked))
+        return code;
+    checked->found_send = a->send;
+    checked->found_recv = a->recv;
+    checked->bytes = a->bytes;
+    checked->own_bytes = a->own_bytes;
+    checked->content = a->content;
+    checked->counted = a->counted;
+    checked->signature = a->signature;
+    checked->element = a->element;
+    checked->in_place = a->in_place;
+    checked->bracketed = a->bracketed;
+    checked->moved = hier_moved_inside(comm, a);
+    checked->known = true;
+    return WEFT_SUCCESS;
+}
+
+void hier_checked_free(weft_comm *comm) {
+    for (int collective = 0; collective < INTER_COLLECTIVES; collective++) {
+        free(comm->checked[collective].entries);
+        comm->checked[collective].entries = NULL;
+    }
+}
