@@ -187,6 +187,8 @@ static const char *reason(const hier_rule *rule, enum hier_miss miss, const hier
         return "no: for nodes of one host";
     case HIER_MISS_CROWD:
         return "no: for threads that share cores";
+    case HIER_MISS_CORES:
+        return "no: for threads with a core each";
     case HIER_MISS_READS:
         return "no: for nodes of one host that may read each other's memory";
     case HIER_MISS_ORDER:

@@ -7,6 +7,9 @@
 #include <stdint.h>
 #include <string.h>
 
+/** Up to so many bytes it is worth it. */
+#define CORE_SHORT_BYTES 64
+
 /** memcpy, fastest for one number and for 16 to 64 bytes: those in steps of 16 from both ends, which may overlap. */
 static inline void core_copy_short(void *to, const void *from, size_t bytes) {
     const size_t step = 16;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
+#include <core/short.h>
 #include <hier/manifest.h>
 
 static hier_manifests *manifests_of(const hier_slot *slot) {
@@ -42,7 +43,7 @@ static hier_manifests *prepare(hier_call *call, bool shows) {
                                .node = call->comm->node,
                                .only_giver = hier_scatters(collective) ? call->root_node : -1,
                                .only_getter = hier_gathers(collective) ? call->root_node : -1,
-                               .short_bytes = hier_manifest_short_bytes(collective),
+                               .short_bytes = hier_manifest_short_bytes(call),
                                .shows = shows};
     const size_t out = place_for(&of, nodes), in = place_from(&of, nodes);
     hier_manifests *made = intra_scratch_take(&call->slot->scratch, sizeof(*made) + out + 1 + in + (size_t)nodes);
@@ -70,6 +71,8 @@ static void write_block(const hier_manifests *of, content *made, core_data block
     memcpy(message + entry * sizeof(length), &length, sizeof(length));
     if (at_address)
         memcpy(message + made->bytes, &address, sizeof(address));
+    else if (block.type->contiguous)
+        core_copy_short(message + made->bytes, block.buffer, bytes);
     else
         core_pack(message + made->bytes, block.buffer, block.type, block.count, 0, bytes);
     made->bytes += at_address ? sizeof(address) : bytes;
@@ -82,10 +85,11 @@ static content write_message(const hier_call *call, const hier_manifests *of, in
     const size_t first = of->only_getter < 0 ? layout->offsets[node] : (size_t)call->arguments->root;
     const size_t getters = ranks_on(layout, node, of->only_getter), blocks = blocks_between(of, of->node, node);
     const size_t first_thread = of->only_giver < 0 ? 0 : (size_t)call->root_thread;
+    char *message = of->outgoing + place_for(of, node);
     content made = {.bytes = blocks * sizeof(uint64_t)};
     for (size_t entry = 0, thread = first_thread; entry < blocks; thread++)
         for (size_t i = 0; i < getters; i++, entry++)
-            write_block(of, &made, given(call, (int)thread, first + i), of->outgoing + place_for(of, node), entry);
+            write_block(of, &made, given(call, (int)thread, first + i), message, entry);
     return made;
 }
 
@@ -140,11 +144,14 @@ hier_manifest_reader hier_manifest_open(const hier_call *call, int node) {
     const hier_manifests *of = manifests_of(call->slot);
     const size_t blocks = blocks_between(of, node, of->node), root = (size_t)call->arguments->root;
     const char *message = of->incoming + place_from(of, node);
+    const size_t first_getter = of->only_getter < 0 ? of->layout->offsets[of->node] : root;
     return (hier_manifest_reader){.blocks = blocks,
                                   .getters = ranks_on(of->layout, of->node, of->only_getter),
-                                  .first_giver = of->only_giver < 0 ? of->layout->offsets[node] : root,
-                                  .first_getter = of->only_getter < 0 ? of->layout->offsets[of->node] : root,
                                   .short_bytes = of->short_bytes,
+                                  .left = blocks,
+                                  .source = of->only_giver < 0 ? of->layout->offsets[node] : root,
+                                  .destination = first_getter,
+                                  .first_getter = first_getter,
                                   .entry = message,
                                   .at = message + blocks * sizeof(uint64_t)};
 }

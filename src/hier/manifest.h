@@ -20,8 +20,12 @@
  * Up to so many bytes a block is packed: to read it from another process, and to have its thread wait for that, takes longer than to copy it
  * twice. Of an alltoallv one thread packs what all have for all, of a gatherv a block of each, and who scatters is alone anyway.
  */
-static inline size_t hier_manifest_short_bytes(enum inter_collective collective) {
-    return hier_gathers(collective) ? 4096 : hier_scatters(collective) ? 8192 : 2048;
+static inline size_t hier_manifest_short_bytes(const hier_call *call) {
+    const enum inter_collective collective = call->arguments->collective;
+    const bool gathers = hier_gathers(collective), scatters = hier_scatters(collective);
+    if (!call->comm->layout->crowded)
+        return gathers || scatters ? 2048 : 1024;
+    return gathers ? 4096 : scatters ? 8192 : 2048;
 }
 
 /** In front of a block's length: what stands for it is its address. */
@@ -48,7 +52,8 @@ int hier_manifests_start(hier_call *call, hier_manifest_given *given, bool shows
 
 /** A message, while it is taken apart. */
 typedef struct hier_manifest_reader {
-    size_t blocks, getters, first_giver, first_getter, short_bytes, next;
+    size_t blocks, getters, short_bytes;
+    size_t left, source, destination, first_getter; /* of the next block */
     const char *entry, *at;
     bool at_addresses; /* some of the blocks so far */
 } hier_manifest_reader;
@@ -65,18 +70,22 @@ hier_manifest_reader hier_manifest_open(const hier_call *call, int node);
 
 /** The next block; false: there are no more. The message is not trusted to add up: then blocks are of other lengths than is expected. */
 static inline bool hier_manifest_next(hier_manifest_reader *reader, hier_manifest_block *block) {
-    if (reader->next == reader->blocks)
+    if (!reader->left)
         return false;
     uint64_t length;
     memcpy(&length, reader->entry, sizeof(length));
     if (length > reader->short_bytes && !(length & HIER_MANIFEST_AT_ADDRESS))
         length = reader->short_bytes;
-    *block = (hier_manifest_block){.source = reader->first_giver + reader->next / reader->getters,
-                                   .destination = reader->first_getter + reader->next % reader->getters,
+    *block = (hier_manifest_block){.source = reader->source,
+                                   .destination = reader->destination,
                                    .bytes = length & ~HIER_MANIFEST_AT_ADDRESS,
                                    .at_address = length & HIER_MANIFEST_AT_ADDRESS,
                                    .at = reader->at};
-    reader->next++;
+    reader->left--;
+    if (++reader->destination == reader->first_getter + reader->getters) {
+        reader->destination = reader->first_getter;
+        reader->source++;
+    }
     reader->entry += sizeof(length);
     reader->at += block->at_address ? sizeof(uint64_t) : block->bytes;
     reader->at_addresses |= block->at_address;

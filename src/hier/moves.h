@@ -3,6 +3,7 @@
 #ifndef HIER_MOVES_H
 #define HIER_MOVES_H
 
+#include <core/short.h>
 #include <core/stream.h>
 #include <hier/sides.h>
 #include <hier/thread.h>
@@ -90,6 +91,10 @@ static inline void hier_move(const hier_call *call, core_data to, core_data from
 
 /** Unpacks a part of a block, which begins at `packed`. */
 static inline void hier_unpack(const hier_call *call, core_data to, const void *packed, intra_slice part) {
+    if (to.type->contiguous && part.count <= CORE_SHORT_BYTES) {
+        core_copy_short((char *)to.buffer + part.begin, packed, part.count);
+        return;
+    }
     const size_t whole = hier_stream_of(call, to), end = part.begin + part.count;
     if (whole >= CORE_STREAM_LEAST)
         core_unpack_around(to, packed, part.begin, end, whole);

@@ -339,11 +339,15 @@ static bool needed_come_soon(hier_call *call) {
     return true;
 }
 
-/* The leader's first looks where threads have cores: at the network part alone, in one hold of the funnel; mostly it ends there. */
-static void drive_soon(hier_call *call) {
+/*
+ * The leader's first looks where threads have cores: at the network part alone, in one hold of the funnel, until the flag is raised; mostly
+ * the wait ends there.
+ */
+static void drive_soon(hier_call *call, const core_flag *flag, uint64_t value) {
     hier_world *world = call->comm->world;
-    const core_flag *flag = &call->meeting.release->flag;
-    const uint64_t value = intra_value(&call->meeting, HIER_RELEASED);
+    if (!call->meeting.waits || call->comm->thread || !call->meeting.team->waiting.hot ||
+        core_flag_reached(flag, value))
+        return;
     if (!hier_may_drive(world) || !needed_come_soon(call) || !hier_funnel_try(world))
         return;
     if (call->slot->started < call->meeting.sequence)
@@ -353,7 +357,8 @@ static void drive_soon(hier_call *call) {
     for (int rounds = hier_looks_in_funnel(&call->meeting.team->waiting); rounds && !core_flag_reached(flag, value);
          rounds--)
         inter_engine_progress(&world->engine);
-    hier_looked_soon(world, core_flag_reached(flag, value) && call->slot->error);
+    const bool over = core_flag_reached(&call->meeting.release->flag, intra_value(&call->meeting, HIER_RELEASED));
+    hier_looked_soon(world, over && call->slot->error);
     hier_funnel_leave(world);
 }
 
@@ -388,11 +393,11 @@ bool hier_await_network(hier_call *call) {
     }
     if (alone && !await_leader(call))
         return false;
-    if (call->meeting.waits && call->comm->thread == 0 && call->meeting.team->waiting.hot)
-        drive_soon(call);
+    core_flag *released = &call->meeting.release->flag;
+    const uint64_t value = intra_value(&call->meeting, HIER_RELEASED);
+    drive_soon(call, released, value);
     /* Acquire: pairs with release(). */
-    if (!intra_await_flag(&call->meeting, &call->meeting.release->flag, intra_value(&call->meeting, HIER_RELEASED),
-                          INTRA_ALL))
+    if (!intra_await_flag(&call->meeting, released, value, INTRA_ALL))
         return hier_not_there(call);
     if (call->meeting.waits) /* what others note would be taken for the call's that the thread is in */
         hier_observe_network(call->comm, call->slot->network_ticks);
@@ -418,8 +423,10 @@ bool hier_await_piece(hier_call *call, size_t index) {
         if (!hier_is_leader(call->comm->world) && !have_entrusted(call))
             return false;
     }
+    const uint64_t value = intra_count(meeting, 0) + index + 1;
+    drive_soon(call, arrived, value);
     /* Acquire: pairs with tell_pieces() and hier_pieces_end(). */
-    if (!intra_await_flag(meeting, arrived, intra_count(meeting, 0) + index + 1, INTRA_ALL))
+    if (!intra_await_flag(meeting, arrived, value, INTRA_ALL))
         return hier_not_there(call);
     if (core_flag_reached(arrived, hier_pieces_over(intra_count(meeting, 0))))
         return hier_await_network(call); /* it tells what became of it */

@@ -51,7 +51,7 @@ static bool take(hier_call *call) {
 
 /* Does a long block for another node lie in several runs? */
 static bool lies_apart(const hier_call *call, const intra_offer *mine) {
-    const size_t short_bytes = hier_manifest_short_bytes(call->arguments->collective);
+    const size_t short_bytes = hier_manifest_short_bytes(call);
     for (size_t rank = 0; rank < (size_t)call->comm->size; rank++) {
         core_data block = hier_alltoallv_block(mine, rank);
         if (!hier_is_of_node(call, rank) && !block.type->contiguous && core_data_bytes(block) > short_bytes)

@@ -154,7 +154,7 @@ static void bundle_or_offer(hier_call *call) {
     INTRA_SHOW(&call->meeting, send_size, bytes);
     INTRA_SHOW(&call->meeting, send, call->arguments->send);
     hier_show_layout(call);
-    if (hier_is_direct(call) && !hier_on_root_node(call) && bytes > hier_manifest_short_bytes(INTER_GATHERV)) {
+    if (hier_is_direct(call) && !hier_on_root_node(call) && bytes > hier_manifest_short_bytes(call)) {
         INTRA_SHOW(&call->meeting, send, hier_direct_run(call, hier_own_sent(call, 0, bytes)));
         INTRA_SHOW(&call->meeting, laid_out, NULL);
     }
@@ -248,7 +248,7 @@ static bool take_from(hier_call *call, const hier_blocks *blocks, share own, int
         if (same && block.at_address && mine)
             hier_manifest_read(call, &reads, &block, place);
         else if (same && !block.at_address && root)
-            core_unpack(place.buffer, block.at, place.type, place.count, 0, block.bytes);
+            hier_unpack(call, place, block.at, (intra_slice){0, block.bytes});
     }
     hier_reads_end(call, &reads);
     return reader.at_addresses;

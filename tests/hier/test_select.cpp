@@ -121,8 +121,10 @@ TEST_F(Selector, TheFirstRowThatFitsWins) {
             if (row->collective == key.collective && key.nodes <= row->max_nodes && key.threads <= row->max_threads &&
                 key.bytes <= row->max_bytes && (key.commutative || !algorithm.commutes) &&
                 (!key.bracketed || algorithm.bracketed) &&
-                (key.one_host || (row->origin != HIER_HOST && row->origin != HIER_CROWD)) &&
-                (key.crowded || row->origin != HIER_CROWD) && (key.reads || row->origin != HIER_READS))
+                (key.one_host ||
+                 (row->origin != HIER_HOST && row->origin != HIER_CROWD && row->origin != HIER_CORES)) &&
+                (key.crowded || row->origin != HIER_CROWD) && (!key.crowded || row->origin != HIER_CORES) &&
+                (key.reads || row->origin != HIER_READS))
                 first = row;
         }
         ASSERT_EQ(hier_select_rule(&selector, key), first)
@@ -206,6 +208,12 @@ TEST_F(Selector, WhyARowDoesNotServe) {
     EXPECT_EQ(miss(4, 8, 100, true), HIER_MISS_CROWD);
     key.one_host = key.crowded = key.commutative = true;
     EXPECT_EQ(hier_rule_misses(&one, &row, key), HIER_FITS);
+    row.origin = HIER_CORES;
+    EXPECT_EQ(hier_rule_misses(&one, &row, key), HIER_MISS_CORES);
+    EXPECT_EQ(miss(4, 8, 100, true), HIER_FITS);
+    key.one_host = false;
+    EXPECT_EQ(hier_rule_misses(&one, &row, key), HIER_MISS_HOSTS);
+    key.one_host = true;
     row.origin = HIER_READS;
     EXPECT_EQ(miss(4, 8, 100, true), HIER_FITS);
     key.reads = false;
@@ -313,7 +321,7 @@ TEST_F(Selector, InlineGivesWayWhenItDoesNotFit) {
     EXPECT_EQ(choice(INTER_ALLREDUCE, 3, inline_bytes + 1), "nbBDE/slices");
     parse("allgather=/inline"); // what all gather must fit the tray
     EXPECT_EQ(choice(INTER_ALLGATHER, 4, inline_bytes), "nbFT/inline");
-    EXPECT_EQ(choice(INTER_ALLGATHER, 5, inline_bytes), "nbBDE/flags");
+    EXPECT_EQ(choice(INTER_ALLGATHER, 5, inline_bytes), "nbFT/flags");
     EXPECT_EQ(choice(INTER_ALLGATHER, 1, inline_bytes), "nbFT/inline");
     EXPECT_EQ(choice(INTER_ALLGATHER, 1, inline_bytes + 1), "nbFT/flags");
 }
