@@ -41,7 +41,8 @@ typedef struct hier_slot {
     int error;                 /* of the network part; written before the release, read after it */
     hier_plan plan;            /* of collectives that are nothing but the network part: thread_alone.c */
     intra_scratch scratch;     /* for its messages */
-    intra_scratch told_last;   /* what the nodes told each other (direct.h), and … */
+    intra_scratch telling;     /* what the nodes last told each other (direct.h), … */
+    uint64_t told_in;          /* … in what kind of call, and … */
     uint64_t tellings;         /* … how often that was not as before: contents of sparse views, not the plan's */
 } hier_slot;
 
@@ -50,7 +51,7 @@ static inline void hier_slot_free(hier_slot *slot) {
     inter_execution_free(&slot->execution);
     hier_plan_clear(&slot->plan);
     intra_scratch_free(&slot->scratch, 1);
-    intra_scratch_free(&slot->told_last, 1);
+    intra_scratch_free(&slot->telling, 1);
 }
 
 /*

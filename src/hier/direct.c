@@ -67,30 +67,14 @@ const void *hier_blocks_for_others(const hier_call *call) {
     return copy;
 }
 
-/* Of the arrays, which lie one behind the other. */
-static size_t telling_bytes(const hier_call *call) {
-    return 8 * (size_t)call->comm->layout->nodes * sizeof(size_t);
-}
-
-/* A number that is another one when the arrays differ from those of the slot's last telling; 0 without memory: who knows. */
-static uint64_t contents_of(const hier_call *call, const hier_telling *telling) {
-    hier_slot *slot = call->slot;
-    const size_t bytes = telling_bytes(call);
-    if (slot->told_last.memory && memcmp(slot->told_last.memory, telling->sent, bytes) == 0)
-        return slot->tellings;
-    void *kept = intra_scratch_take(&slot->told_last, bytes);
-    if (!kept)
-        return 0;
-    memcpy(kept, telling->sent, bytes);
-    return ++slot->tellings;
-}
-
 bool hier_telling_take(hier_call *call, hier_telling *telling, size_t from, size_t to) {
+    hier_slot *slot = call->slot;
     const size_t nodes = (size_t)call->comm->layout->nodes;
-    size_t *arrays = hier_more_scratch(call, HIER_ARRAYS, telling_bytes(call));
+    /* What a node tells follows from these, but for lengths. */
+    const uint64_t kind = (uint64_t)call->arguments->root << 32 | ((uint64_t)call->arguments->collective + 1);
+    size_t *arrays = intra_scratch_take(&slot->telling, 8 * nodes * sizeof(*arrays));
     if (!arrays)
         return false;
-    memset(arrays, 0, 6 * nodes * sizeof(*arrays));
     *telling = (hier_telling){.sent = arrays,
                               .received = arrays + nodes,
                               .send_offsets = arrays + 2 * nodes,
@@ -98,7 +82,12 @@ bool hier_telling_take(hier_call *call, hier_telling *telling, size_t from, size
                               .answers = arrays + 4 * nodes,
                               .answered = arrays + 5 * nodes,
                               .answer_from = arrays + 6 * nodes,
-                              .answer_to = arrays + 7 * nodes};
+                              .answer_to = arrays + 7 * nodes,
+                              .changed = slot->told_in != kind};
+    if (!telling->changed)
+        return true;
+    slot->told_in = kind;
+    memset(arrays, 0, 6 * nodes * sizeof(*arrays));
     for (size_t node = 0; node < nodes; node++) {
         telling->answer_from[node] = from;
         telling->answer_to[node] = to + node;
@@ -125,7 +114,7 @@ int hier_telling_start(hier_call *call, const hier_telling *telling, size_t elem
                          .send_offsets = telling->answer_from,
                          .recv_offsets = telling->answer_to};
     inter_view view = answer;
-    view.contents = contents_of(call, telling);
+    view.contents = call->slot->tellings += telling->changed;
     view.send_counts = telling->sent;
     view.recv_counts = telling->received;
     view.send_offsets = telling->send_offsets;
@@ -160,11 +149,11 @@ static int start(hier_call *call) {
         words[thread] = (uintptr_t)intra_offer_of(&call->meeting, (int)thread)->send;
     for (int node = 0; node < layout->nodes; node++) {
         const bool gives = node != own && are_read(call, own, node), gets = node != own && are_read(call, node, own);
-        telling.sent[node] = gives ? threads : 0; /* from the beginning: the same to all */
-        telling.received[node] = gets ? (size_t)hier_layout_threads(layout, node) : 0;
-        telling.recv_offsets[node] = layout->offsets[node];
-        telling.answers[node] = gets;
-        telling.answered[node] = gives;
+        hier_tell(&telling, &telling.sent[node], gives ? threads : 0); /* from the beginning: the same to all */
+        hier_tell(&telling, &telling.received[node], gets ? (size_t)hier_layout_threads(layout, node) : 0);
+        hier_tell(&telling, &telling.recv_offsets[node], layout->offsets[node]);
+        hier_tell(&telling, &telling.answers[node], gets);
+        hier_tell(&telling, &telling.answered[node], gives);
         if (gives)
             hier_count_sent(call, node, bytes_read(call, node));
     }

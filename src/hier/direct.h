@@ -34,15 +34,27 @@ const void *hier_direct_run(const hier_call *call, core_data block);
 /** Likewise of a block for each rank, those for other nodes alone, each in its place: what this thread sends. */
 const void *hier_blocks_for_others(const hier_call *call);
 
-/** What the nodes tell each other, by node, in elements: what is sent and received, and who answers whom when that is read. */
+/**
+ * What the nodes tell each other, by node, in elements: what is sent and received, and who answers whom when that is read. It stays in the
+ * slot, since the next call there mostly tells the same.
+ */
 typedef struct hier_telling {
     size_t *sent, *received, *send_offsets, *recv_offsets;
     size_t *answers, *answered; /* 1 or 0 */
     size_t *answer_from, *answer_to;
+    bool changed;
 } hier_telling;
 
-/** For start functions: room for it, all 0, where a node's answer goes out at `from` and that of node i comes in at `to` + i. False: no memory. */
+/**
+ * For start functions: the last one of the slot, or one that is all 0, where a node's answer goes out at `from` and that of node i comes in
+ * at `to` + i. False: no memory. All but what is 0 anyway is then told, by hier_tell().
+ */
 bool hier_telling_take(hier_call *call, hier_telling *telling, size_t from, size_t to);
+
+static inline void hier_tell(hier_telling *telling, size_t *entry, size_t value) {
+    telling->changed |= *entry != value;
+    *entry = value;
+}
 
 /** For start functions: starts the two strands, or the first alone where nobody answers. */
 int hier_telling_start(hier_call *call, const hier_telling *telling, size_t element_bytes,

@@ -127,12 +127,13 @@ int hier_manifests_start(hier_call *call, hier_manifest_given *given, bool shows
         if (node == of->node)
             continue;
         const content made = write_message(call, of, node, given);
-        telling.sent[node] = made.bytes;
-        telling.received[node] = room_for(of, blocks_between(of, node, of->node));
-        telling.send_offsets[node] = place_for(of, node);
-        telling.recv_offsets[node] = place_from(of, node);
-        telling.answers[node] = telling.received[node] != 0; /* but see sift() */
-        telling.answered[node] = made.at_address;
+        const size_t room = room_for(of, blocks_between(of, node, of->node));
+        hier_tell(&telling, &telling.sent[node], made.bytes);
+        hier_tell(&telling, &telling.received[node], room);
+        hier_tell(&telling, &telling.send_offsets[node], place_for(of, node));
+        hier_tell(&telling, &telling.recv_offsets[node], place_from(of, node));
+        hier_tell(&telling, &telling.answers[node], room != 0); /* but see sift() */
+        hier_tell(&telling, &telling.answered[node], made.at_address);
         hier_count_sent(call, node, made.told);
     }
     call->slot->sift = sift;

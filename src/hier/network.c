@@ -177,6 +177,8 @@ static enum core_idle drive(void *argument, bool tired) {
 
 void hier_drive_once(hier_call *call, bool leaves) {
     hier_world *world = call->comm->world;
+    if (!call->meeting.team->waiting.hot && hier_missing_thread(call) >= 0)
+        return; /* who is missing needs this core */
     if (!hier_may_drive(world) || !hier_funnel_try(world))
         return;
     if (call->slot->started < call->meeting.sequence && hier_missing_thread(call) < 0) {
