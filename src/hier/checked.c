@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A call has so many arrays with an entry for each rank, of eight bytes each. */
+/* A call has so many arrays with an entry for each rank. */
 enum { MOST_ARRAYS = 6, FEW_RANKS = 8 };
-_Static_assert(sizeof(size_t) == 8 && sizeof(ptrdiff_t) == 8 && sizeof(void *) == 8, "entries are of one length");
+_Static_assert(sizeof(ptrdiff_t) == sizeof(size_t) && sizeof(void *) == sizeof(size_t), "entries are of one length");
 
 static int list_arrays(const hier_arguments *a, int sides, const void *arrays[MOST_ARRAYS]) {
     const bool displaced = a->collective != INTER_REDUCE_SCATTER, typed = a->collective == INTER_ALLTOALLW;
@@ -28,12 +28,15 @@ static int list_arrays(const hier_arguments *a, int sides, const void *arrays[MO
 }
 
 /* Of few ranks in less time than a call of memcmp takes. */
-static inline bool are_same(const uint64_t *kept, const unsigned char *given, size_t ranks) {
+static inline bool are_same(const size_t *kept, const unsigned char *given, size_t ranks) {
     if (ranks > FEW_RANKS)
         return memcmp(kept, given, ranks * sizeof(*kept)) == 0;
-    uint64_t differ = 0, entry;
-    for (size_t rank = 0; rank < ranks; rank++, differ |= kept[rank - 1] ^ entry)
+    size_t differ = 0;
+    for (size_t rank = 0; rank < ranks; rank++) {
+        size_t entry;
         memcpy(&entry, given + rank * sizeof(entry), sizeof(entry));
+        differ |= kept[rank] ^ entry;
+    }
     return !differ;
 }
 
@@ -53,11 +56,11 @@ static bool keep_arrays(const weft_comm *comm, const hier_arguments *a, hier_che
     const size_t ranks = (size_t)comm->size;
     checked->sides = hier_sides_with_arrays(comm, a);
     if (checked->sides && !checked->entries)
-        checked->entries = malloc(MOST_ARRAYS * ranks * sizeof(uint64_t));
+        checked->entries = malloc(MOST_ARRAYS * ranks * sizeof(size_t));
     if (checked->sides && !checked->entries)
         return false;
     for (int count = list_arrays(a, checked->sides, arrays), i = 0; i < count; i++)
-        memcpy(checked->entries + (size_t)i * ranks, arrays[i], ranks * sizeof(uint64_t));
+        memcpy(checked->entries + (size_t)i * ranks, arrays[i], ranks * sizeof(size_t));
     return true;
 }
 

@@ -144,8 +144,8 @@ typedef struct hier_checked {
     const weft_datatype *send_type, *recv_type;
     const weft_op *op;
     int root;
-    int sides;         /* whose arrays were looked at, … */
-    uint64_t *entries; /* … and what was in them, for as many ranks each; NULL: there never were any */
+    int sides;       /* whose arrays were looked at, … */
+    size_t *entries; /* … and what was in them, for as many ranks each; NULL: there never were any */
     /* And are: */
     const void *found_send;
     void *found_recv;
