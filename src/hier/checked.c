@@ -80,6 +80,7 @@ int hier_check_and_note(const weft_comm *comm, hier_arguments *a, hier_checked *
         return code;
     checked->found_send = a->send;
     checked->found_recv = a->recv;
+    checked->found_recv_count = a->recv_count;
     checked->bytes = a->bytes;
     checked->own_bytes = a->own_bytes;
     checked->content = a->content;

@@ -35,6 +35,7 @@ static inline int hier_check_own(weft_comm *comm, hier_arguments *a) {
         return hier_check_and_note(comm, a, last);
     a->send = last->found_send;
     a->recv = last->found_recv;
+    a->recv_count = last->found_recv_count;
     a->bytes = last->bytes;
     a->own_bytes = last->own_bytes;
     a->content = last->content;

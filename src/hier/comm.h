@@ -149,7 +149,7 @@ typedef struct hier_checked {
     /* And are: */
     const void *found_send;
     void *found_recv;
-    size_t bytes, own_bytes;
+    size_t found_recv_count, bytes, own_bytes;
     uint64_t content, counted, signature;
     const char *element;
     bool in_place, bracketed;
