@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * allgatherv: nbBKT/flags.
+ * allgatherv: nbBKT/flags, nbBKT/slices.
  *
  *     one node:       every thread copies everybody's block, a short one from its owner's cell (bundle.h), else straight from him
  *     several nodes:  the threads put their blocks where the leader has them, the schedule works there in place, and all
- *                     threads copy the blocks from there
+ *                     threads copy the blocks from there; by slices each a part of every block, to all
  *
  *     … short blocks: go by their threads' cells; who drives the network brings them together on the tray, where the schedule works
  *
@@ -166,6 +166,40 @@ static bool by_tray(hier_call *call) {
     HIER_OVER;
 }
 
+/* This thread's part of all blocks to a thread's buffer, which says itself what it misses. */
+static void copy_slices(const hier_call *call, const hier_blocks *joined, const hier_blocks *to) {
+    const hier_layout *layout = call->comm->layout;
+    for (int node = 0; node < layout->nodes; node++) {
+        const char *place = joined->base + joined->places[node];
+        for (size_t rank = layout->offsets[node]; rank < layout->offsets[node + 1]; rank++) {
+            const size_t bytes = hier_block_bytes(joined, rank);
+            if (hier_block_bytes(to, rank) == bytes)
+                hier_move(call, hier_block_of(to, rank), hier_run(place, bytes),
+                          hier_share(call, (intra_slice){0, bytes}));
+            place += bytes;
+        }
+    }
+}
+
+/* From where the leader has them; he does not copy what is in its place. */
+static void copy_out(hier_call *call) {
+    const hier_blocks *joined = joined_of(call), *mine = &call->blocks;
+    const int threads = hier_threads(call), self = call->comm->thread;
+    if (!hier_by_slices(call)) {
+        if (self || joined->apart)
+            hier_blocks_unpack(call, joined, mine, -1);
+        return;
+    }
+    for (size_t rank = 0; rank < (size_t)call->comm->size; rank++)
+        (void)hier_same_bytes(call, rank, hier_block_bytes(joined, rank), (size_t)call->comm->rank,
+                              hier_block_bytes(mine, rank));
+    for (int i = 0; i < threads; i++) {
+        const int to = (self + i) % threads; /* not all to the same one at once */
+        if (to || joined->apart)
+            copy_slices(call, joined, intra_offer_of(&call->meeting, to)->shared);
+    }
+}
+
 static bool between_nodes(hier_call *call) {
     HIER_RESUME(call);
     offer(call);
@@ -175,8 +209,7 @@ static bool between_nodes(hier_call *call) {
         return true;
     intra_post(&call->meeting, HIER_READY);
     HIER_AWAIT(call, hier_await_network(call));
-    if (call->comm->thread || call->blocks.apart)
-        hier_blocks_unpack(call, joined_of(call), &call->blocks, -1);
+    copy_out(call);
     HIER_SYNC(call, HIER_LEFT);
     HIER_OVER;
 }
