@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define CLOCKSOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-#define READINGS 5
+#define READINGS    5
 
 typedef struct moment {
     uint64_t ticks, ns;
