@@ -115,7 +115,7 @@ typedef struct intra_member {
     intra_cell *slot;       /* of the next one */
     core_patience patience; /* with those that post when it does */
     uint64_t known;         /* every thread has completed the collectives up to this one */
-    uint64_t waited_ticks;     /* in the slow part of waits; whoever counts it sets it to 0 */
+    uint64_t waited_ticks;  /* in the slow part of waits; whoever counts it sets it to 0 */
     uint64_t completed;     /* this one has completed all up to this one … */
     uint64_t ahead;         /* … and so many of those after it … */
     uint64_t rings;         /* how many collectives have got rings of their own */
