@@ -186,18 +186,18 @@ static bool take_from_manifest(hier_call *call) {
         if (block.at_address)
             hier_manifest_read(call, &reads, &block, place);
         else
-            core_unpack(place.buffer, block.at, place.type, place.count, 0, bytes);
+            hier_unpack(call, place, block.at, (intra_slice){0, bytes});
     }
     hier_reads_end(call, &reads);
     return reader.at_addresses;
 }
 
+/* Whoever comes first receives for all. */
 static bool by_direct(hier_call *call) {
     HIER_RESUME(call);
-    hier_direct_network(call, 0, start_directly);
+    hier_direct_network(call, HIER_NEED_NONE, start_directly);
     intra_post(&call->meeting, HIER_OFFERED);
     HIER_AWAIT_END(call, hier_await_addresses(call));
-    HIER_AWAIT_END(call, hier_await(call, 0, HIER_OFFERED)); /* and it is in this call, too */
     if (call->error || take_from_manifest(call))
         hier_have_read(call);
     if (call->comm->thread == 0)
