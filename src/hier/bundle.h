@@ -80,10 +80,7 @@ static inline bool hier_bundle_put(hier_bundle *bundle, size_t index, core_data 
     size_t begin = hier_bundle_begin_of(bundle, index), bytes = core_data_bytes(block);
     if (bytes > bundle->most - begin || bundle->blocks > HIER_BUNDLE_BLOCKS)
         return false;
-    if (bytes && block.type->contiguous)
-        core_copy_short(hier_bundle_data(bundle) + begin, block.buffer, bytes);
-    else
-        core_pack(hier_bundle_data(bundle) + begin, block.buffer, block.type, block.count, 0, bytes);
+    hier_pack(hier_bundle_data(bundle) + begin, block, bytes);
     bundle->ends[index] = (uint16_t)(begin + bytes);
     return true;
 }
@@ -132,10 +129,7 @@ static inline void hier_bundle_take_from(hier_call *call, const hier_bundle *bun
     size_t bytes = hier_bundle_bytes(bundle, index), source = hier_first_rank(call) + (size_t)thread;
     if (!hier_same_bytes(call, source, bytes, (size_t)call->comm->rank, core_data_bytes(to)))
         return;
-    if (bytes && to.type->contiguous)
-        core_copy_short(to.buffer, hier_bundle_at(bundle, index), bytes);
-    else
-        core_unpack(to.buffer, hier_bundle_at(bundle, index), to.type, to.count, 0, bytes);
+    hier_unpack(call, to, hier_bundle_at(bundle, index), (intra_slice){0, bytes});
 }
 
 static inline void hier_bundle_take(hier_call *call, int thread, size_t index, core_data to) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
-#include <core/short.h>
 #include <hier/manifest.h>
 
 static hier_manifests *manifests_of(const hier_slot *slot) {
@@ -71,10 +70,8 @@ static void write_block(const hier_manifests *of, content *made, core_data block
     memcpy(message + entry * sizeof(length), &length, sizeof(length));
     if (at_address)
         memcpy(message + made->bytes, &address, sizeof(address));
-    else if (block.type->contiguous)
-        core_copy_short(message + made->bytes, block.buffer, bytes);
     else
-        core_pack(message + made->bytes, block.buffer, block.type, block.count, 0, bytes);
+        hier_pack(message + made->bytes, block, bytes);
     made->bytes += at_address ? sizeof(address) : bytes;
     made->told += bytes;
     made->at_address |= at_address;

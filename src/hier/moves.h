@@ -89,6 +89,14 @@ static inline void hier_move(const hier_call *call, core_data to, core_data from
         core_copy(to.buffer, to.type, to.count, from.buffer, from.type, from.count, part.begin, end);
 }
 
+/** Packs a block of so many bytes. */
+static inline void hier_pack(void *packed, core_data from, size_t bytes) {
+    if (from.type->contiguous)
+        core_copy_short(packed, from.buffer, bytes);
+    else
+        core_pack(packed, from.buffer, from.type, from.count, 0, bytes);
+}
+
 /** Unpacks a part of a block, which begins at `packed`. */
 static inline void hier_unpack(const hier_call *call, core_data to, const void *packed, intra_slice part) {
     if (to.type->contiguous && part.count <= CORE_SHORT_BYTES) {

@@ -431,8 +431,9 @@ bool hier_await_piece(hier_call *call, size_t index) {
     if (!intra_await_flag(meeting, arrived, value, INTRA_ALL))
         return hier_not_there(call);
     if (core_flag_reached(arrived, hier_pieces_over(intra_count(meeting, 0))))
-        return hier_await_network(call);     /* it tells what became of it */
-    if (call->slot->note != meeting->note) { /* what has come is another call's */
+        return hier_await_network(call); /* it tells what became of it */
+    /* What has come is another call's? */
+    if (call->slot->note != meeting->note) {
         hier_trip_over_driver(call);
         return false;
     }

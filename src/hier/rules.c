@@ -263,7 +263,6 @@ const hier_rule hier_rules[] = {
     {INTER_REDUCE,                 4,   1, 256,      "nbFT",                   0,        HIER_INLINE, HIER_CORES},
     {INTER_REDUCE,                 4, ANY, KIB(4),   "nbFT",                   0,        HIER_FLAGS,  HIER_CORES},
     {INTER_REDUCE,                 8,   1, KIB(1),   "nbFT",                   0,        HIER_FLAGS,  HIER_CORES},
-    {INTER_REDUCE,                16, ANY, KIB(4),   "MST",                    0,        HIER_FLAGS,  HIER_CORES},
     {INTER_REDUCE,                16, ANY, KIB(4),   "MST",                    0,        HIER_FLAGS,  HIER_HOST},
     {INTER_REDUCE,                24, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_REDUCE,               ANY, ANY, INLINE,   "MST",                    0,        HIER_INLINE, HIER_MODEL},
