@@ -14,6 +14,7 @@
 #ifndef WEFTRUN_H
 #define WEFTRUN_H
 
+#include <core/collector.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -146,21 +147,10 @@ void weftrun_processes_free(weftrun_processes *processes);
 
 /* weftrun_rollcall.c */
 
-typedef struct weftrun_rollcall weftrun_rollcall;
-
 /** Gets ready, and tells the ranks by a variable in weftrun's own environment. `job`: its PMIx namespace. NULL: said why. */
-weftrun_rollcall *weftrun_rollcall_open(const char *session, const char *job, int processes);
-/** Calls the roll, for the user. */
-void weftrun_rollcall_ask(weftrun_rollcall *rollcall);
-/** Readable when there is something to move. */
-int weftrun_rollcall_fd(const weftrun_rollcall *rollcall);
-/** How long poll may sleep before things must be moved all the same, in ms; -1: for ever. */
-int weftrun_rollcall_wait_ms(const weftrun_rollcall *rollcall);
+core_collector *weftrun_rollcall_open(const char *session, const char *job, int processes);
 /** Takes what came, and prints a report when all have answered or had the time to. */
-void weftrun_rollcall_move(weftrun_rollcall *rollcall, const weftrun_processes *processes);
-/** Has the process been through weft_finalize, and not called weft_init again, by what was moved? */
-bool weftrun_rollcall_through(const weftrun_rollcall *rollcall, int process);
-void weftrun_rollcall_close(weftrun_rollcall *rollcall);
+void weftrun_rollcall_move(core_collector *collector, const weftrun_processes *processes);
 
 /* weftrun_job.c */
 

@@ -24,7 +24,7 @@ struct job {
     weftrun_processes processes;
     weftrun_binding binding;
     weftrun_output *output; /* NULL without --tag-output */
-    weftrun_rollcall *rollcall;
+    core_collector *rollcall;
     int signals;
     int status;
     bool ending;
@@ -93,7 +93,7 @@ static bool is_well(struct job *job, int rank, int wait_status) {
     enum weftrun_presence presence = weftrun_server_presence(rank);
     if (presence == WEFTRUN_UNKNOWN)
         job->absent = rank;
-    return presence != WEFTRUN_CONNECTED || weftrun_rollcall_through(job->rollcall, rank);
+    return presence != WEFTRUN_CONNECTED || core_collector_through(job->rollcall, rank);
 }
 
 /*
@@ -124,7 +124,7 @@ static void look_at_signals(struct job *job) {
         if (signal == SIGCHLD) {
             child = true;
         } else if (signal == SIGUSR1) {
-            weftrun_rollcall_ask(job->rollcall);
+            core_collector_ask(job->rollcall);
         } else if (signal == SIGUSR2 || signal == SIGCONT) {
             weftrun_processes_signal(&job->processes, signal);
         } else if (signal == SIGTSTP) {
@@ -195,9 +195,9 @@ static void supervise(struct job *job, struct pollfd *fds) {
     while (job->processes.running > 0) {
         fds[0] = (struct pollfd){.fd = job->signals, .events = POLLIN};
         fds[1] = (struct pollfd){.fd = job->ending ? -1 : weftrun_server_abort_fd(), .events = POLLIN};
-        fds[2] = (struct pollfd){.fd = job->ending ? -1 : weftrun_rollcall_fd(job->rollcall), .events = POLLIN};
+        fds[2] = (struct pollfd){.fd = job->ending ? -1 : core_collector_fd(job->rollcall), .events = POLLIN};
         size_t count = job->output ? weftrun_output_poll(job->output, fds + 3) : 0;
-        int wait_ms = look_at_clock(job), answer_ms = job->ending ? -1 : weftrun_rollcall_wait_ms(job->rollcall);
+        int wait_ms = look_at_clock(job), answer_ms = job->ending ? -1 : core_collector_wait_ms(job->rollcall);
         int ready = poll(fds, 3 + count, wait_ms < 0 || (answer_ms >= 0 && answer_ms < wait_ms) ? answer_ms : wait_ms);
         if (!job->ending)
             weftrun_rollcall_move(job->rollcall, &job->processes);
@@ -261,7 +261,7 @@ int weftrun_job(const weftrun_options *options, const char *session, int signals
     }
     weftrun_session_remove(session);
     weftrun_output_close(job.output);
-    weftrun_rollcall_close(job.rollcall);
+    core_collector_close(job.rollcall);
     weftrun_binding_free(&job.binding);
     weftrun_processes_free(&job.processes);
     free(fds);

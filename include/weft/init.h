@@ -72,8 +72,9 @@ typedef struct weft_options {
     const char *algorithm; /**< WEFT_ALGORITHM; NULL: the built-in choice. Read during the call only */
     /**
      * WEFT_HANG_TIMEOUT: when an operation has waited for so many seconds a *roll-call* tells what every thread waits in; 0:
-     * never. weftrun prints one of the whole job; under other launchers each process appends its own to a file. The job goes on.
-     * There is another report only when one of the waits of the last is over.
+     * never. weftrun prints one of the whole job; under other launchers process 0 appends it to a file, and listens on a TCP port of
+     * its own for what the others say (a process that cannot reach it appends its own part to a file of its own). The job goes on. There is
+     * another report only when one of the waits of the last is over. The same in all processes.
      */
     int hang_timeout;
     const char

@@ -51,7 +51,8 @@ typedef struct core_config {
     int eager_limit;      /* WEFT_EAGER_LIMIT: the longest message that is copied on its way, bytes; -1: as measured */
     int unexpected_limit; /* WEFT_UNEXPECTED_LIMIT: bytes of copied messages that a rank may hold */
     int hang_timeout;     /* WEFT_HANG_TIMEOUT: a wait that lasts longer is reported, seconds; 0: none is */
-    char hang_report[CORE_PATH_BYTES];    /* WEFT_HANG_REPORT: the file, without weftrun; "." and the process follow */
+    char hang_report
+        [CORE_PATH_BYTES]; /* WEFT_HANG_REPORT: the file, without weftrun; "." and the process that writes follow */
     char algorithm[CORE_ALGORITHM_BYTES]; /* WEFT_ALGORITHM: "" or e.g. "allreduce=nbBDE/slices,bcast=MST/flags" */
     int reproducible; /* WEFT_REPRODUCIBLE: sums of floating-point numbers in a fixed bracketing over the ranks */
     char counters[CORE_PATH_BYTES];          /* WEFT_COUNTERS: the directory for this process's counters; "": none */

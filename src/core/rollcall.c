@@ -297,6 +297,14 @@ void core_roll_print(FILE *file, const core_roll *roll, bool whole) {
     }
 }
 
+void core_roll_print_job(FILE *file, const char *who, int processes, const core_roll *roll, bool by_user) {
+    fprintf(file, "%s: ", who);
+    if (!by_user)
+        fprintf(file, "a wait has lasted %.1f s; ", core_roll_longest(roll));
+    fprintf(file, "roll-call of %d process%s:\n", processes, processes > 1 ? "es" : "");
+    core_roll_print(file, roll, true);
+}
+
 static int by_place(const void *left, const void *right) {
     const core_row *a = left, *b = right;
     int result = order(a->process, b->process);

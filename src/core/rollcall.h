@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * The roll-call: what every thread of a job does, as rows, and the report made of them. Pure: the library collects the rows of a
- * process (hier/roster.h), weftrun those of all, and both print with the same code.
- *
- * Also what the two say to each other about it: packets over a socket of type SOCK_SEQPACKET, on one host.
+ * The roll-call: what every thread of a job does, as rows, and the report made of them. Pure: the library finds the rows of a
+ * process (hier/roster.h), a collector (collector.h) those of all.
  */
 #ifndef CORE_ROLLCALL_H
 #define CORE_ROLLCALL_H
@@ -73,6 +71,9 @@ void core_roll_sort(core_roll *roll);
 /** Prints sorted rows, a line each, and, of a `whole` job's, who is missing in which collective. */
 void core_roll_print(FILE *file, const core_roll *roll, bool whole);
 
+/** The same of a job of so many processes, with a title: `who` says it, and by_user: nobody has waited too long. */
+void core_roll_print_job(FILE *file, const char *who, int processes, const core_roll *roll, bool by_user);
+
 /**
  * Is there a wait in `last` that had lasted `least_s` seconds, and do all of these still stand in `now`? Then there is nothing new to
  * report.
@@ -81,55 +82,5 @@ bool core_roll_stands(const core_roll *last, double least_s, const core_roll *no
 
 /** The longest wait that has lasted, in seconds; 0: nobody waits. */
 double core_roll_longest(const core_roll *roll);
-
-/*
- * Packets. The process says hello when it connects, later that one of its waits is too long; weftrun asks; the process
- * answers with packets of rows, the last of which has fewer than CORE_PACKET_ROWS of them. It says goodbye in weft_finalize.
- */
-
-/** JOB:DIRECTORY, the job's PMIx namespace and where weftrun's socket is. */
-#define CORE_ROLLCALL_VARIABLE "WEFTRUN_SESSION"
-#define CORE_ROLLCALL_SOCKET   "rollcall"
-#define CORE_PACKET_ROWS       32
-#define CORE_PACKET_VERSION    2
-
-enum core_packet_kind {
-    CORE_PACKET_HELLO = 1,
-    CORE_PACKET_HANG,
-    CORE_PACKET_ASK,
-    CORE_PACKET_ROWS_OF,
-    CORE_PACKET_GOODBYE
-};
-
-typedef struct core_packet_head {
-    uint32_t version;   /* CORE_PACKET_VERSION */
-    uint32_t row_bytes; /* sizeof(core_row): of the same build */
-    uint32_t kind;
-    uint32_t question; /* which one is asked or answered; of a hang: what is too long, in seconds */
-    int32_t process;   /* of who sends, where it is not weftrun */
-    uint32_t count;    /* of rows, which follow */
-} core_packet_head;
-
-typedef struct core_packet {
-    core_packet_head head;
-    core_row rows[CORE_PACKET_ROWS];
-} core_packet;
-
-static inline size_t core_packet_bytes(uint32_t rows) {
-    return offsetof(core_packet, rows) + rows * sizeof(core_row);
-}
-
-static inline core_packet_head core_packet_head_of(enum core_packet_kind kind, uint32_t question, int process) {
-    return (core_packet_head){CORE_PACKET_VERSION, sizeof(core_row), kind, question, process, 0};
-}
-
-/** Is what came, `bytes` long, a packet? */
-bool core_packet_valid(const core_packet *packet, size_t bytes);
-
-/**
- * A socket bound to, or connected to, the socket `name` in a directory, whatever the length of its path; close-on-exec. -1 and errno.
- */
-int core_rollcall_listen(const char *directory);
-int core_rollcall_connect(const char *directory);
 
 #endif

@@ -6,6 +6,7 @@
 #include <hier/arguments.h>
 #include <hier/buffered.h>
 #include <hier/channels.h>
+#include <hier/collect.h>
 #include <hier/drive.h>
 #include <hier/ledger.h>
 #include <hier/message.h>
@@ -36,6 +37,12 @@ static int start_progress(hier_world *world) {
     return code;
 }
 
+/* weftrun's, if it has started this process. */
+static const char *session_of(const core_config *config, const weft_options *options) {
+    return hier_watch_session(!(options && options->bootstrap) && config->bootstrap != CORE_BOOTSTRAP_SINGLE &&
+                              inter_bootstrap_pmix_present());
+}
+
 /* Everything below is freed by whoever takes it over, also on failure. */
 static int open_world(const core_config *config, const weft_options *options, hier_world **world) {
     core_topology topology;
@@ -59,6 +66,9 @@ static int open_world(const core_config *config, const weft_options *options, hi
         bootstrap->close(bootstrap);
         return code;
     }
+    hier_collect *collect = NULL;
+    if (bootstrap->rank == 0 && config->hang_timeout && !session_of(config, options))
+        collect = hier_collect_open(bootstrap->size, &card);
     inter_lines *lines = inter_lines_create(bootstrap->rank, bootstrap->size, &card.lines);
     code =
         inter_transport_ucx(bootstrap, &card, sizeof(card), config->thread_level == WEFT_THREAD_MULTIPLE, &transport);
@@ -67,9 +77,11 @@ static int open_world(const core_config *config, const weft_options *options, hi
     else
         code = hier_world_create(config, &card, bootstrap, transport, world);
     if (code) {
+        hier_collect_close(collect);
         inter_lines_free(lines);
         return code;
     }
+    (*world)->collect = collect;
     code = hier_world_use_lines(*world, lines);
     if (!code)
         hier_observation_start(*world);
@@ -84,9 +96,7 @@ static int open_world(const core_config *config, const weft_options *options, hi
 
 /* From here on somebody answers for the threads of the process. */
 static int watch(hier_world *world, const core_config *config, const weft_options *options) {
-    bool launched = !(options && options->bootstrap) && config->bootstrap != CORE_BOOTSTRAP_SINGLE &&
-                    inter_bootstrap_pmix_present();
-    int code = hier_watch_start(world, launched);
+    int code = hier_watch_start(world, session_of(config, options));
     if (code) {
         hier_progress_stop(world);
         hier_world_destroy(world);

@@ -1,35 +1,40 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/clock.h>
 #include <core/error.h>
+#include <hier/collect.h>
 #include <hier/comm.h>
 #include <hier/watch.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 /* A time-out is noticed so late at most: an eighth of it, but no more than this. */
 enum { LOOK_MS_MAX = 1000 };
+/* What an address of the collector has to answer. */
+enum { CONNECT_MS = 2000 };
 
 typedef struct hier_watch {
     hier_world *world;
     pthread_t thread;
-    int socket; /* to weftrun; -1: none */
-    int over;   /* an event descriptor: the watcher is to end */
+    core_rollcall_address collector; /* where to connect to, without weftrun */
+    bool near;                       /* it is on this host */
+    int socket;                      /* to the collector; -1: none */
+    bool welcome;                    /* it has said so */
+    int over;                        /* an event descriptor: the watcher is to end */
     int process;
     uint64_t told_ns; /* when a time-out was last told; 0: never */
     core_roll last;   /* what was last written to the file */
     core_packet packet;
 } hier_watch;
 
-/* weftrun is gone or talks nonsense: on without it. */
+/* The collector is gone or talks nonsense: on without it. */
 static void hang_up(hier_watch *watch) {
     close(watch->socket);
     watch->socket = -1;
+    watch->welcome = false;
 }
 
 /* Sends the packet, whose head is filled in but for the number of rows. */
@@ -57,27 +62,35 @@ static void answer(hier_watch *watch, uint32_t question) {
     core_roll_free(&roll);
 }
 
-static void listen_to_weftrun(hier_watch *watch) {
+/* What it sends comes in one piece, or shortly after. */
+static void listen_to_collector(hier_watch *watch) {
     core_packet_head head;
-    ssize_t bytes = recv(watch->socket, &head, sizeof(head), MSG_DONTWAIT);
-    if (bytes == sizeof(head) && head.version == CORE_PACKET_VERSION && head.kind == CORE_PACKET_ASK)
+    ssize_t bytes = recv(watch->socket, &head, sizeof(head), MSG_WAITALL);
+    bool good = bytes == sizeof(head) && core_packet_valid(&head);
+    if (good && head.kind == CORE_PACKET_WELCOME)
+        watch->welcome = true;
+    else if (good && head.kind == CORE_PACKET_ASK)
         answer(watch, head.question);
     else
         hang_up(watch);
 }
 
-/* The process's own report; what cannot be written is lost. */
+/* It does not read, or sends a part: not for ever. */
+static void say_hello(hier_watch *watch) {
+    const struct timeval limit = {.tv_sec = 1};
+    setsockopt(watch->socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+    setsockopt(watch->socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+    watch->packet.head = core_packet_head_of(CORE_PACKET_HELLO, 0, watch->process);
+    memcpy(watch->packet.head.key, watch->collector.key, CORE_KEY_BYTES);
+    send_packet(watch, 0);
+}
+
+/* The process's own report. */
 static void write_report(hier_watch *watch, core_roll *roll, double longest_s) {
-    char name[CORE_PATH_BYTES + 16], when[64] = "";
-    snprintf(name, sizeof(name), "%s.%d", watch->world->config.hang_report, watch->process);
-    FILE *file = fopen(name, "ae");
+    FILE *file = hier_report_open(watch->world);
     if (!file)
         return;
-    struct tm broken_down;
-    time_t now = time(NULL);
-    if (localtime_r(&now, &broken_down))
-        strftime(when, sizeof(when), "%F %T", &broken_down);
-    fprintf(file, "%s: a wait has lasted %.1f s; roll-call of process %d (pid %ld) of %d:\n", when, longest_s,
+    fprintf(file, "weft: a wait has lasted %.1f s; roll-call of process %d (pid %ld) of %d:\n", longest_s,
             watch->process, (long)getpid(), watch->world->process_comm->size);
     core_roll_sort(roll);
     core_roll_print(file, roll, watch->world->process_comm->size == 1);
@@ -92,7 +105,7 @@ static void look_at_waits(hier_watch *watch) {
     core_roll roll = {0};
     if (hier_roster_call(&watch->world->roster, watch->process, &roll) && core_roll_longest(&roll) >= limit_s) {
         watch->told_ns = core_now_ns();
-        if (watch->socket >= 0) {
+        if (watch->welcome) {
             watch->packet.head = core_packet_head_of(CORE_PACKET_HANG, (uint32_t)limit_s, watch->process);
             send_packet(watch, 0);
         } else if (!core_roll_stands(&watch->last, limit_s, &roll)) {
@@ -110,25 +123,30 @@ static void *run(void *argument) {
     int limit_s = watch->world->config.hang_timeout, look_ms = limit_s < 8 ? limit_s * 1000 / 8 : LOOK_MS_MAX;
     if (!limit_s)
         look_ms = -1;
+    if (watch->socket < 0 && watch->collector.count) {
+        watch->socket = core_rollcall_connect_far(&watch->collector, watch->near, CONNECT_MS, watch->over);
+        if (watch->socket >= 0)
+            say_hello(watch);
+    }
     for (;;) {
         struct pollfd fds[2] = {{.fd = watch->over, .events = POLLIN}, {.fd = watch->socket, .events = POLLIN}};
         poll(fds, 2, look_ms);
         if (fds[0].revents)
             return NULL;
         if (fds[1].revents)
-            listen_to_weftrun(watch);
+            listen_to_collector(watch);
         if (limit_s)
             look_at_waits(watch);
     }
 }
 
 /* The variable holds the job's PMIx namespace and the directory, so that a job within this one does not answer for it. */
-static int connect_to_weftrun(void) {
+const char *hier_watch_session(bool launched) {
     const char *session = getenv(CORE_ROLLCALL_VARIABLE), *job = getenv("PMIX_NAMESPACE");
     size_t length = job ? strlen(job) : 0;
-    if (!session || !job || strncmp(session, job, length) != 0 || session[length] != ':')
-        return -1;
-    return core_rollcall_connect(session + length + 1);
+    if (!launched || !session || !job || strncmp(session, job, length) != 0 || session[length] != ':')
+        return NULL;
+    return session + length + 1;
 }
 
 static void free_watch(hier_watch *watch) {
@@ -140,18 +158,18 @@ static void free_watch(hier_watch *watch) {
     free(watch);
 }
 
-/* The program's signals are not for this thread. */
-static bool start_thread(hier_watch *watch) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = pthread_create(&watch->thread, NULL, run, watch) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return started;
+/* Where process 0 collects, if it does. */
+static void find_collector(hier_watch *watch) {
+    const hier_world *world = watch->world;
+    hier_card card;
+    if (!world->bootstrap || hier_world_card(world, 0, &card))
+        return;
+    watch->collector = card.collector;
+    watch->near = hier_world_host(world, 0) == hier_world_host(world, watch->process);
 }
 
-int hier_watch_start(hier_world *world, bool launched) {
-    int socket = launched ? connect_to_weftrun() : -1;
+int hier_watch_start(hier_world *world, const char *session) {
+    int socket = session ? core_rollcall_connect(session) : -1;
     if (socket < 0 && !world->config.hang_timeout)
         return WEFT_SUCCESS;
     hier_watch *watch = calloc(1, sizeof(*watch));
@@ -165,14 +183,11 @@ int hier_watch_start(hier_world *world, bool launched) {
     watch->socket = socket;
     watch->over = eventfd(0, EFD_CLOEXEC);
     world->roster.watched = true;
-    /* weftrun does not read: not for ever. */
-    const struct timeval limit = {.tv_sec = 1};
-    if (socket >= 0) {
-        setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-        watch->packet.head = core_packet_head_of(CORE_PACKET_HELLO, 0, watch->process);
-        send_packet(watch, 0);
-    }
-    if (watch->over < 0 || !start_thread(watch)) {
+    find_collector(watch);
+    hier_collect_start(world);
+    if (socket >= 0)
+        say_hello(watch);
+    if (watch->over < 0 || !hier_thread_start(&watch->thread, run, watch)) {
         free_watch(watch);
         world->roster.watched = false;
         return core_error(WEFT_ERR_NOMEM, "rank %d: the watcher could not be started", world->process_comm->rank);

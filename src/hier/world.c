@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
 #include <hier/channels.h>
+#include <hier/collect.h>
 #include <hier/ledger.h>
 #include <hier/request.h>
 #include <hier/staging.h>
@@ -26,7 +27,7 @@ void hier_world_survey(const hier_world *world, hier_layout *layout) {
     layout->reads = layout->one_host && layout->nodes > 1 && transport && transport->read;
 }
 
-static int look_up_card(const hier_world *world, int process, hier_card *card) {
+int hier_world_card(const hier_world *world, int process, hier_card *card) {
     const void *address;
     size_t bytes;
     int code = world->bootstrap->lookup(world->bootstrap, process, &address, &bytes);
@@ -47,7 +48,7 @@ static int oversubscribed(hier_world *world, bool *result) {
         if (hier_world_host(world, process) != hier_world_host(world, rank))
             continue;
         hier_card card = {0};
-        int code = look_up_card(world, process, &card);
+        int code = hier_world_card(world, process, &card);
         if (code)
             return code;
         hier_load_add(&load, 1, card.cores_hash == world->card.cores_hash, process < rank);
@@ -151,7 +152,7 @@ static bool map_lines(const hier_world *world, inter_lines *lines) {
         hier_card card;
         if (process == rank || hier_world_host(world, process) != hier_world_host(world, rank))
             continue;
-        if (look_up_card(world, process, &card) || inter_lines_map(lines, process, &card.lines))
+        if (hier_world_card(world, process, &card) || inter_lines_map(lines, process, &card.lines))
             return false;
         mapped++;
     }
@@ -194,6 +195,7 @@ int hier_world_use_lines(hier_world *world, inter_lines *lines) {
 }
 
 void hier_world_destroy(hier_world *world) {
+    hier_collect_close(world->collect);
     hier_run_errands(world);
     if (world->process_comm) {
         intra_mailbox_free(&world->mailbox);

@@ -8,6 +8,7 @@
 
 #include <core/binding.h>
 #include <core/config.h>
+#include <core/rollcall_socket.h>
 #include <core/self.h>
 #include <core/wait.h>
 #include <hier/activity.h>
@@ -24,12 +25,13 @@
 #include <stdatomic.h>
 #include <weft/weft.h>
 
-/** What a process tells the others of its host, in front of its address: its cores, and where its lines are. */
+/** What a process tells the others, in front of its address: those of its host its cores, and where its lines are. */
 typedef struct hier_card {
     int32_t cores; /* that the process may use */
     int32_t host_cores;
     uint64_t cores_hash; /* equal for processes that may use the same cores */
     inter_lines_card lines;
+    core_rollcall_address collector; /* of process 0: where roll-calls are collected, if they are (collect.h) */
 } hier_card;
 
 typedef struct hier_world {
@@ -66,11 +68,12 @@ typedef struct hier_world {
     core_inbox errands;            /* anybody puts in, who holds the funnel takes out */
     _Atomic int teams;             /* that stand */
     hier_observation observation;
-    hier_roster roster;         /* of its threads */
-    struct hier_watch *watch;   /* NULL: nobody asks for it */
-    bool progresses;            /* there is a progress thread … */
-    pthread_t progress_thread;  /* … this one … */
-    _Atomic bool progress_over; /* … that is to end … */
+    hier_roster roster;           /* of its threads */
+    struct hier_watch *watch;     /* NULL: nobody asks for it */
+    struct hier_collect *collect; /* NULL: not here */
+    bool progresses;              /* there is a progress thread … */
+    pthread_t progress_thread;    /* … this one … */
+    _Atomic bool progress_over;   /* … that is to end … */
     _Atomic bool progress_sleeps;
     _Atomic uint32_t lendings;   /* so far (lending.h) */
     pthread_mutex_t agents_lock; /* of the next: the threads that lend */
@@ -98,6 +101,9 @@ int hier_mailbox_init(hier_channel *channel, intra_mailbox *mailbox, int rank, i
 
 /** Frees it; nothing is under way on it. Local: whoever ends a job lets the processes meet first. */
 void hier_world_destroy(hier_world *world);
+
+/** What process `process` told. Errors: WEFT_ERR_BOOTSTRAP. */
+int hier_world_card(const hier_world *world, int process, hier_card *card);
 
 /** A number that is equal for the processes of one host. */
 int hier_world_host(const hier_world *world, int process);

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The report made of rows: its order, its lines, who is missing, when there is something new to report; and rows and packets that
-// nobody should trust.
+// The report made of rows: its order, its lines, who is missing, when there is something new to report; and rows that nobody should
+// trust.
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <string>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
 extern "C" {
@@ -189,47 +187,4 @@ TEST_F(RollCall, NumbersOfStrangersDoNoHarm) {
         row->collective = number;
     }
     EXPECT_NE(print(), "");
-}
-
-TEST(Packets, OfWrongLengthOrBuildAreRefused) {
-    static core_packet packet;
-    packet.head = core_packet_head_of(CORE_PACKET_ROWS_OF, 1, 0);
-    EXPECT_TRUE(core_packet_valid(&packet, core_packet_bytes(0)));
-    EXPECT_FALSE(core_packet_valid(&packet, core_packet_bytes(1)));
-    EXPECT_FALSE(core_packet_valid(&packet, sizeof(packet.head) - 1));
-    EXPECT_FALSE(core_packet_valid(&packet, 0));
-    packet.head.count = CORE_PACKET_ROWS;
-    EXPECT_TRUE(core_packet_valid(&packet, sizeof(packet)));
-    EXPECT_FALSE(core_packet_valid(&packet, sizeof(packet) + 1));
-    packet.head.count = UINT32_MAX;
-    EXPECT_FALSE(core_packet_valid(&packet, sizeof(packet)));
-    packet.head.count = 0;
-    packet.head.row_bytes++;
-    EXPECT_FALSE(core_packet_valid(&packet, core_packet_bytes(0)));
-    packet.head.row_bytes--;
-    packet.head.version++;
-    EXPECT_FALSE(core_packet_valid(&packet, core_packet_bytes(0)));
-}
-
-TEST(Packets, TravelThroughADirectoryOfAnyName) {
-    char top[] = "/tmp/weft-rollcall-XXXXXX";
-    ASSERT_TRUE(mkdtemp(top));
-    std::string directory = top + std::string("/") + std::string(200, 'd');
-    ASSERT_EQ(mkdir(directory.c_str(), 0700), 0);
-    EXPECT_LT(core_rollcall_connect(directory.c_str()), 0) << "nobody listens";
-    int listener = core_rollcall_listen(directory.c_str());
-    ASSERT_GE(listener, 0);
-    int one = core_rollcall_connect(directory.c_str());
-    ASSERT_GE(one, 0);
-    int other = accept(listener, nullptr, nullptr);
-    core_packet_head head = core_packet_head_of(CORE_PACKET_ASK, 5, 0), came = {};
-    EXPECT_EQ(send(other, &head, sizeof(head), 0), ssize_t(sizeof(head)));
-    EXPECT_EQ(recv(one, &came, sizeof(came), 0), ssize_t(sizeof(came)));
-    EXPECT_EQ(came.question, 5u);
-    for (int fd : {one, other, listener})
-        close(fd);
-    unlink((directory + "/" CORE_ROLLCALL_SOCKET).c_str());
-    rmdir(directory.c_str());
-    rmdir(top);
-    EXPECT_LT(core_rollcall_connect(directory.c_str()), 0) << "there is no such directory";
 }

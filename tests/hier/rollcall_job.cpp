@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // rollcall_job MODE FILE: jobs in which somebody is waited for until FILE is there. test_rollcall.cpp looks at what is reported.
+// Where the processes share nothing but a directory (directory_bootstrap.h) FILE is the report, there, and the job looks itself.
+#include "directory_bootstrap.h"
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -21,8 +24,16 @@ void expect(int code) {
     exit(1);
 }
 
+DirectoryBootstrap directory;
+weft_options options;
+
+std::string text_of(const std::string &name) {
+    std::ifstream in(name);
+    return std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+}
+
 bool may_go_on() {
-    return access(file.c_str(), F_OK) == 0;
+    return options.bootstrap ? text_of(file).find("missing") != std::string::npos : access(file.c_str(), F_OK) == 0;
 }
 
 void wait_outside() {
@@ -216,6 +227,21 @@ void processes() {
     expect(weft_wait(&request, WEFT_STATUS_IGNORE));
 }
 
+// One report, by process 0, with a line for every thread of every process.
+bool is_whole(int processes, int threads) {
+    std::string report = text_of(file);
+    bool whole = report.find("roll-call of " + std::to_string(processes) + " processes:") != std::string::npos &&
+                 report.find("roll-call") == report.rfind("roll-call");
+    for (int rank = 0; rank < processes * threads; rank++)
+        whole = whole && report.find("  rank " + std::to_string(rank) + " (process " + std::to_string(rank / threads) +
+                                     ", thread " + std::to_string(rank % threads) + "): ") != std::string::npos;
+    for (int process = 1; process < processes; process++)
+        whole = whole && text_of(file.substr(0, file.size() - 1) + std::to_string(process)).empty();
+    if (!whole)
+        fprintf(stderr, "rollcall_job: the report is not that of the whole job:\n%s", report.c_str());
+    return whole;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -227,7 +253,16 @@ int main(int argc, char **argv) {
     fflush(stdout);
     if (mode == "before_init")
         wait_outside();
-    expect(weft_init(nullptr));
+    options.bootstrap = directory.get();
+    std::string report = file;
+    if (options.bootstrap) {
+        report = std::string(getenv("TESTS_DIRECTORY")) + "/" + file;
+        file = report + ".0";
+        options.hang_timeout = 1;
+        options.hang_report = report.c_str();
+    }
+    expect(weft_init(&options));
+    int size = weft_size(weft_process_comm());
     if (mode == "unentered")
         unentered();
     if (mode == "processes")
@@ -240,5 +275,5 @@ int main(int argc, char **argv) {
         fflush(stdout);
     }
     expect(weft_finalize());
-    return 0;
+    return options.bootstrap && !is_whole(size, atoi(getenv("WEFT_THREADS"))) ? 1 : 0;
 }

@@ -30,7 +30,8 @@ class Job {
     ~Job() {
         command.reset();
         unlink(go().c_str());
-        unlink((directory + "/hang.0").c_str());
+        for (const char *file : {"/hang.0", "/hang.1"})
+            unlink((directory + file).c_str());
         rmdir(directory.c_str());
     }
     std::string go() const {
@@ -51,7 +52,10 @@ class Job {
     }
     // The lines of the report. Numbers that vary are left out: seconds, and where something was called.
     std::vector<std::string> lines() const {
-        std::istringstream text(command->err());
+        return lines_of(command->err());
+    }
+    static std::vector<std::string> lines_of(const std::string &report) {
+        std::istringstream text(report);
         std::vector<std::string> result;
         for (std::string line; std::getline(text, line);)
             result.push_back(cut(cut(cut(line, ", called at ", ""), ", for ", " s"), " has lasted ", " s"));
@@ -285,28 +289,97 @@ TEST(RollCallOf, AProcessThatIsStopped) {
     EXPECT_EQ(job->wait(), 0) << job->err();
 }
 
-// Without weftrun: each process writes a file of its own.
-TEST(RollCallOf, AProcessAlone) {
-    Job job({}, "");
-    std::string file = job.directory + "/hang",
-                command =
-                    "WEFT_THREADS=3 WEFT_HANG_TIMEOUT=2 WEFT_HANG_REPORT=" + file + " " PROGRAM " skip " + job.go();
-    FILE *program = popen(command.c_str(), "r");
-    ASSERT_TRUE(program);
-    std::string text;
-    for (int look = 0; look < 6000 && text.find("missing") == std::string::npos; look++, usleep(10000)) {
-        std::ifstream report(file + ".0");
-        text.assign(std::istreambuf_iterator<char>(report), std::istreambuf_iterator<char>());
+namespace {
+
+// Without weftrun the report goes to a file.
+class Reports {
+  public:
+    explicit Reports(const std::string &launcher, const std::string &mode = "skip") : job({}, "") {
+        std::string command = launcher + " " PROGRAM " " + mode + " " + job.go();
+        setenv("WEFT_HANG_REPORT", (job.directory + "/hang").c_str(), 1);
+        program = popen(command.c_str(), "r");
+        unsetenv("WEFT_HANG_REPORT");
+        EXPECT_TRUE(program);
     }
-    linger();
-    job.go_on();
-    EXPECT_EQ(pclose(program), 0);
-    std::ifstream report(file + ".0");
-    text.assign(std::istreambuf_iterator<char>(report), std::istreambuf_iterator<char>());
-    size_t first = text.find("roll-call of process 0");
-    ASSERT_NE(first, std::string::npos) << text;
-    EXPECT_EQ(text.find("roll-call of process 0", first + 1), std::string::npos) << text;
-    EXPECT_NE(text.find("\n  rank 2 (process 0, thread 2): outside weft\n  rank 0"), std::string::npos) << text;
+    // Waits until the process's file says `text`.
+    bool say(int process, const std::string &text) const {
+        for (int look = 0; look < 6000; look++, usleep(10000))
+            if (read(process).find(text) != std::string::npos)
+                return true;
+        return false;
+    }
+    void end() {
+        linger();
+        job.go_on();
+        EXPECT_EQ(pclose(program), 0);
+    }
+    std::string read(int process) const {
+        std::ifstream file(job.directory + "/hang." + std::to_string(process));
+        return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    }
+    // The lines of the process's file, without the date and what else varies.
+    Lines lines(int process) const {
+        Lines lines = Job::lines_of(read(process));
+        for (std::string &line : lines)
+            line = line.substr(line[0] == ' ' ? 0 : line.find("weft: "));
+        return lines;
+    }
+
+  private:
+    Job job;
+    FILE *program;
+};
+
+const std::string mpirun = "mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to none -n 2 ";
+
+bool no_mpirun() {
+    return system("command -v mpirun.openmpi >/dev/null") != 0;
+}
+
+} // namespace
+
+TEST(RollCallOf, AProcessAlone) {
+    Reports reports("WEFT_THREADS=3 WEFT_HANG_TIMEOUT=2");
+    EXPECT_TRUE(reports.say(0, "missing"));
+    reports.end();
+    Lines lines = reports.lines(0);
+    ASSERT_EQ(lines.size(), 5u) << reports.read(0);
+    EXPECT_EQ(lines[0].substr(0, lines[0].find(" (")), "weft: a wait; roll-call of process 0");
+    EXPECT_EQ(lines[1], "  rank 2 (process 0, thread 2): outside weft");
+    EXPECT_EQ(lines[4], "  missing in weft_barrier #2 on communicator 1: rank 2 of 3");
+}
+
+// Process 0 collects what all say, and writes one report.
+TEST(RollCallOf, AJobOfAnotherLauncher) {
+    if (no_mpirun())
+        GTEST_SKIP() << "there is no mpirun.openmpi";
+    Reports reports("WEFT_THREADS=2 WEFT_HANG_TIMEOUT=2 " + mpirun);
+    EXPECT_TRUE(reports.say(0, "missing"));
+    reports.end();
+    EXPECT_EQ(reports.lines(0),
+              (Lines{"weft: a wait; roll-call of 2 processes:", "  rank 3 (process 1, thread 1): outside weft",
+                     "  rank 0 (process 0, thread 0): in weft_barrier #2 on communicator 1",
+                     "  rank 1 (process 0, thread 1): in weft_barrier #2 on communicator 1",
+                     "  rank 2 (process 1, thread 0): in weft_barrier #2 on communicator 1",
+                     "  missing in weft_barrier #2 on communicator 1: rank 3 of 4"}))
+        << reports.read(0);
+    EXPECT_EQ(reports.read(1), "");
+}
+
+// Where process 0 does not, the others report for themselves.
+TEST(RollCallOf, AProcessWithoutACollector) {
+    if (no_mpirun())
+        GTEST_SKIP() << "there is no mpirun.openmpi";
+    Reports reports("WEFT_THREADS=2 " + mpirun +
+                    R"(sh -c '[ $OMPI_COMM_WORLD_RANK = 0 ] || export WEFT_HANG_TIMEOUT=2; exec "$0" "$@"')");
+    EXPECT_TRUE(reports.say(1, "in weft_barrier"));
+    reports.end();
+    Lines lines = reports.lines(1);
+    ASSERT_EQ(lines.size(), 3u) << reports.read(1);
+    EXPECT_EQ(lines[0].substr(0, lines[0].find(" (")), "weft: a wait; roll-call of process 1");
+    EXPECT_EQ(lines[1], "  rank 3 (process 1, thread 1): outside weft");
+    EXPECT_EQ(lines[2], "  rank 2 (process 1, thread 0): in weft_barrier #2 on communicator 1");
+    EXPECT_EQ(reports.read(0), "");
 }
 
 TEST(RollCallOptions, AreChecked) {
