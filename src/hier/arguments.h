@@ -14,8 +14,9 @@
  */
 typedef struct hier_arguments {
     enum inter_collective collective;
-    const char *call;   /* "weft_allreduce", for sentences */
-    const void *caller; /* where the program called it, for the roll-call */
+    enum inter_collective row; /* of the counters: what the user called, where it is served by another (order.c) */
+    const char *call;          /* "weft_allreduce", for sentences */
+    const void *caller;        /* where the program called it, for the roll-call */
     const void *send;
     void *recv; /* bcast: the buffer */
     size_t send_count, recv_count;
@@ -50,7 +51,7 @@ typedef struct hier_arguments {
  */
 __attribute__((always_inline)) static inline void
 hier_arguments_begin(hier_arguments *arguments, enum inter_collective collective, const char *call) {
-    arguments->collective = collective;
+    arguments->collective = arguments->row = collective;
     arguments->call = call;
     arguments->caller = __builtin_return_address(0); /* of the public call that this stands in */
     arguments->send = NULL;

@@ -78,7 +78,7 @@ static void wait_for(hier_wait *wait, const weft_comm *comm) {
 static weft_counted row_of(const weft_request *request) {
     if (request->kind == HIER_COLLECTIVE)
         return (weft_counted)operation_of(request)->plan.view.collective;
-    return request->kind == HIER_PART ? (weft_counted)((const hier_part *)request)->arguments.collective
+    return request->kind == HIER_PART ? (weft_counted)((const hier_part *)request)->arguments.row
                                       : WEFT_COUNTED_MESSAGES;
 }
 

@@ -303,7 +303,7 @@ static int start_counted(hier_call *call, const inter_view *view, const inter_bi
 }
 
 int hier_start(hier_call *call, const inter_view *view, const inter_binding *binding) {
-    return start_counted(call, view, binding, call->arguments->collective);
+    return start_counted(call, view, binding, call->arguments->row);
 }
 
 int hier_start_uncounted(hier_call *call, const inter_view *view, const inter_binding *binding) {
@@ -315,7 +315,7 @@ void hier_count_sent(const hier_call *call, int node, size_t bytes) {
     const inter_engine *engine = &comm->world->engine;
     int process = hier_layout_process(comm->layout, node);
     if (engine->counters && bytes)
-        core_count_traffic(engine->counters, call->arguments->collective,
+        core_count_traffic(engine->counters, call->arguments->row,
                            engine->on_host && engine->on_host[process] ? CORE_ON_HOST : CORE_BETWEEN_HOSTS, 1, bytes);
 }
 

@@ -87,7 +87,7 @@ static bool advance(hier_part *part) {
     hier_end(call);
     if (call->comm->member->retired || (call->lengths_differ && part->state == HIER_RUNNING))
         keep_sentence(part); /* which hier_end has written */
-    hier_observe_part(part->base.comm, part->arguments.collective, &call->meeting, part->moved, call->error);
+    hier_observe_part(part->base.comm, part->arguments.row, &call->meeting, part->moved, call->error);
     if (part->began_ticks)
         trace_end(part);
     part->state = HIER_COMPLETE;
@@ -193,7 +193,7 @@ void hier_part_restart(weft_request *request) {
     call->scratch = part->scratch;
     part->state = HIER_QUEUED;
     part->base.active = true;
-    part->began_ticks = hier_observe_start(comm, part->arguments.collective);
+    part->began_ticks = hier_observe_start(comm, part->arguments.row);
     comm->agent->parts++;
     bool alone = !comm->running && !comm->queued;
     if (alone && advance(part))

@@ -214,7 +214,7 @@ int hier_plan_make(const weft_comm *comm, const hier_arguments *arguments, hier_
                                     .type = arguments->op ? arguments->recv_type : NULL,
                                     .op = arguments->op,
                                     .processes = comm->layout->processes,
-                                    .counted_as = arguments->collective,
+                                    .counted_as = arguments->row,
                                     .uneven = inter_is(arguments->collective, INTER_UNEVEN),
                                     .by_lines = true};
     if (arrays) {

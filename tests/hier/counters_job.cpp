@@ -4,7 +4,9 @@
 #include "oracle_job.h"
 #include "traffic.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <utility>
 extern "C" {
 #include <hier/comm.h>
@@ -81,6 +83,91 @@ TEST(Counters, AreWhatMustCross) {
             EXPECT_EQ(sums.crossing, forms * traffic::bytes_between(nodes, kind, words, root, algorithm)) << what;
             EXPECT_EQ(sums.elsewhere, 0u) << what;
         }
+}
+
+namespace {
+
+// Nodes of any communicator, by asking its ranks.
+traffic::Nodes nodes_of(weft_comm *comm) {
+    traffic::Nodes nodes;
+    int own = weft_rank(weft_process_comm());
+    std::vector<int> processes(size_t(weft_size(comm)));
+    EXPECT_EQ(weft_allgather(&own, 1, WEFT_INT, processes.data(), 1, WEFT_INT, comm), WEFT_SUCCESS);
+    std::map<int, int> numbers;
+    for (int process : processes) {
+        int node = numbers.emplace(process, int(numbers.size())).first->second;
+        nodes.threads.resize(numbers.size());
+        nodes.threads[size_t(node)]++;
+        nodes.places.push_back(node);
+    }
+    return nodes;
+}
+
+// The bytes that a call of every rank sends between the processes. `counts`: one rank of each process does for all of it.
+uint64_t crossing(weft_comm *comm, bool counts, inter_collective kind, const std::function<void()> &call) {
+    auto now = [&] {
+        EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS);
+        weft_counters counters = counters_now();
+        EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS);
+        return counters.rows[kind].on_host.bytes + counters.rows[kind].between_hosts.bytes;
+    };
+    uint64_t before = now();
+    call();
+    uint64_t sum = now() - before;
+    if (!counts)
+        sum = 0;
+    EXPECT_EQ(weft_allreduce(WEFT_IN_PLACE, &sum, 1, WEFT_UINT64_T, WEFT_SUM, comm), WEFT_SUCCESS);
+    return sum;
+}
+
+weft_datatype *word_with_a_gap() {
+    weft_datatype *half = nullptr, *type = nullptr;
+    EXPECT_EQ(weft_type_vector(2, 1, 2, WEFT_UINT32_T, &half), WEFT_SUCCESS);
+    EXPECT_EQ(weft_type_resized(half, 0, 16, &type), WEFT_SUCCESS);
+    EXPECT_EQ(weft_type_commit(&type), WEFT_SUCCESS);
+    EXPECT_EQ(weft_type_free(&half), WEFT_SUCCESS);
+    return type;
+}
+
+} // namespace
+
+// Wherever the ranks of a communicator are (ORACLE_SPLIT: a part of the threads, interleaved over the nodes), and however their
+// elements lie, no more crosses than must. Without reduce_scatters of ranks that are interleaved: those go by the fixed bracketing
+// (core/bracket.h), whose operands are not the nodes' sums.
+TEST(CountersOf, PartsAndDerivedTypes) {
+    weft_datatype *apart = word_with_a_gap();
+    job::on_team([&](weft_comm *comm) {
+        traffic::Nodes nodes = nodes_of(comm);
+        int rank = weft_rank(comm), own = nodes.node_of(rank), root = nodes.ranks() / 2;
+        bool counts = std::find(nodes.places.begin(), nodes.places.end(), own) - nodes.places.begin() == rank;
+        for (inter_collective kind :
+             {INTER_BCAST, INTER_REDUCE, INTER_ALLREDUCE, INTER_GATHER, INTER_SCATTER, INTER_ALLGATHER, INTER_ALLTOALL,
+              INTER_GATHERV, INTER_SCATTERV, INTER_ALLGATHERV, INTER_ALLTOALLV, INTER_ALLTOALLW, INTER_REDUCE_SCATTER,
+              INTER_REDUCE_SCATTER_BLOCK})
+            for (size_t words : {size_t(3), size_t(700)}) {
+                bool scatters = kind == INTER_REDUCE_SCATTER || kind == INTER_REDUCE_SCATTER_BLOCK;
+                bool computes = kind == INTER_REDUCE || kind == INTER_ALLREDUCE || scatters;
+                if (scatters && !std::is_sorted(nodes.places.begin(), nodes.places.end()))
+                    continue;
+                hier_key key = nodes.key_of(kind, words * 8);
+                key.one_host = comm->layout->one_host;
+                key.crowded = comm->layout->crowded;
+                const inter_algorithm &algorithm = *hier_select(&comm->world->selector, key).process;
+                const uint64_t expected = traffic::bytes_between(nodes, kind, words, root, algorithm);
+                std::string what = std::string(weft_counted_name(weft_counted(kind))) + ", " + std::to_string(words);
+                for (traffic::Form form : traffic::forms)
+                    for (const weft_datatype *type : {WEFT_UINT64_T, (const weft_datatype *)apart})
+                        if (type != apart || !computes) {
+                            auto call = [&] { traffic::perform(comm, kind, words, root, form, type); };
+                            uint64_t sum = crossing(comm, counts, kind, call);
+                            job::check(sum == expected, comm,
+                                       what + (type == apart ? ", with gaps" : "") + ", form " +
+                                           std::to_string(int(form)) + ": " + std::to_string(sum) +
+                                           " bytes cross, expected " + std::to_string(expected));
+                        }
+            }
+    });
+    EXPECT_EQ(weft_type_free(&apart), WEFT_SUCCESS);
 }
 
 // The process communicator's: a rank a process, blocking, nonblocking and persistent.

@@ -13,6 +13,8 @@ int Nodes::ranks() const {
 }
 
 int Nodes::node_of(int rank) const {
+    if (!places.empty())
+        return places[size_t(rank)];
     int node = 0;
     for (int first = 0; first + threads[size_t(node)] <= rank; node++)
         first += threads[size_t(node)];
@@ -39,9 +41,11 @@ struct Counted {
     }
 };
 
-void in_bytes(Counted *blocks) {
+void in_bytes(Counted *blocks, const weft_datatype *type) {
+    ptrdiff_t lower, extent;
+    EXPECT_EQ(weft_type_extent(type, &lower, &extent), WEFT_SUCCESS);
     for (ptrdiff_t &displ : blocks->displs)
-        displ *= 8;
+        displ *= extent;
 }
 
 } // namespace
@@ -64,13 +68,12 @@ hier_key Nodes::key_of(inter_collective kind, size_t bytes) const {
      : form == Form::Nonblocking ? weft_i##name(__VA_ARGS__, comm, &request)                                           \
                                  : weft_##name##_init(__VA_ARGS__, comm, &request))
 
-void perform(weft_comm *comm, inter_collective kind, size_t words, int root, Form form) {
+void perform(weft_comm *comm, inter_collective kind, size_t words, int root, Form form, const weft_datatype *type) {
     weft_request *request = nullptr;
     int ranks = weft_size(comm), rank = weft_rank(comm), code = WEFT_ERR_UNSUPPORTED;
-    std::vector<uint64_t> out((words + size_t(ranks)) * size_t(ranks), uint64_t(rank)), in(out.size());
+    std::vector<uint64_t> out(2 * (words + size_t(ranks)) * size_t(ranks), uint64_t(rank)), in(out.size());
     const uint64_t *send = out.data();
     uint64_t *recv = in.data();
-    const weft_datatype *type = WEFT_UINT64_T;
     Counted all(ranks, words), own(ranks, words, rank);
     std::vector<const weft_datatype *> types(size_t(ranks), type);
     switch (kind) {
@@ -115,8 +118,8 @@ void perform(weft_comm *comm, inter_collective kind, size_t words, int root, For
                     all.displs.data(), type);
         break;
     case INTER_ALLTOALLW:
-        in_bytes(&own);
-        in_bytes(&all);
+        in_bytes(&own, type);
+        in_bytes(&all, type);
         code = CALL(alltoallw, send, own.counts.data(), own.displs.data(), types.data(), recv, all.counts.data(),
                     all.displs.data(), types.data());
         break;

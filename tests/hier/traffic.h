@@ -13,7 +13,8 @@ extern "C" {
 namespace traffic {
 
 struct Nodes {
-    std::vector<int> threads; // of each
+    std::vector<int> threads;     // of each
+    std::vector<int> places = {}; // the node of each rank; empty: in order
     size_t count() const {
         return threads.size();
     }
@@ -31,8 +32,10 @@ inline constexpr inter_collective kinds[] = {
 enum class Form { Blocking, Nonblocking, Persistent };
 inline constexpr Form forms[] = {Form::Blocking, Form::Nonblocking, Form::Persistent};
 
-// One call of every rank, and one start, of `words` words of 8 bytes: a block, or a vector. With counts rank r has words + r.
-void perform(weft_comm *comm, inter_collective kind, size_t words, int root, Form form = Form::Blocking);
+// One call of every rank, and one start, of `words` words of 8 bytes: a block, or a vector. With counts rank r has words + r. `type`: of a
+// word, in twice as much memory at most; collectives that do not compute move others than WEFT_UINT64_T too.
+void perform(weft_comm *comm, inter_collective kind, size_t words, int root, Form form = Form::Blocking,
+             const weft_datatype *type = WEFT_UINT64_T);
 
 // The bytes that must go from node to node in all: the least there can be, or (allreduce, reduce_scatter, scan) what the algorithm
 // of the process level says.
