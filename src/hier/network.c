@@ -78,10 +78,14 @@ static void start_network(hier_call *call, int error) {
  * this one takes them for.
  */
 static int obstacle(hier_call *call) {
-    if (!call->error && call->need_thread == HIER_NEED_ALL)
-        hier_all_same(call);
-    else if (!call->error && call->need_thread != HIER_NEED_NONE)
-        hier_same(call, call->need_thread);
+    intra_meeting *meeting = &call->meeting;
+    bool same = true;
+    if (call->need_thread == HIER_NEED_ALL)
+        same = intra_are_same(meeting);
+    else if (call->need_thread != HIER_NEED_NONE && call->need_thread != meeting->member->thread)
+        same = intra_is_same(meeting, call->need_thread);
+    if (!same && !call->error)
+        hier_mismatch(call, meeting->mismatch);
     return call->error;
 }
 

@@ -326,8 +326,13 @@ static inline void hier_take(hier_call *call, weft_comm *comm, hier_ring *ring, 
 
 /** Its slot is free: shows the others what it takes the meeting for. */
 static inline void hier_occupy(const hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    intra_calling *shown = &call->meeting.own->calling;
     intra_occupy(&call->meeting);
-    call->meeting.own->calling = hier_calling_of(call->arguments);
+    /* Often it stands there from the slot's last call. */
+    if (shown->signature != arguments->signature || shown->call != arguments->call ||
+        shown->element != arguments->element)
+        *shown = hier_calling_of(arguments);
 }
 
 /** Ends a call that is over, or failed and settled. */
@@ -337,20 +342,6 @@ static inline void hier_end(hier_call *call) {
         hier_end_badly(call);
 }
 
-/** Is `thread`, which has posted, in the same call? If not the call's error is set. */
-static inline bool hier_same(hier_call *call, int thread) {
-    if (thread == call->meeting.member->thread || call->meeting.cells[thread].flag.note == call->meeting.note)
-        return true;
-    return hier_mismatch(call, thread);
-}
-
-static inline bool hier_all_same(hier_call *call) {
-    bool same = true;
-    for (int thread = 0; thread < hier_threads(call); thread++)
-        same &= hier_same(call, thread);
-    return same;
-}
-
 /**
  * As intra_await/intra_await_all/intra_await_sync. False when a thread is in another collective, and the call's error is set, or
  * when it is not there and the call does not wait.
@@ -358,21 +349,15 @@ static inline bool hier_all_same(hier_call *call) {
 static inline bool hier_await(hier_call *call, int thread, unsigned phase) {
     if (thread == call->meeting.member->thread) /* it has posted before; and its line has moved to who read that */
         return true;
-    if (!intra_await(&call->meeting, thread, phase))
-        return hier_not_there(call);
-    return hier_same(call, thread);
+    return intra_await(&call->meeting, thread, phase) || hier_not_there(call);
 }
 
 static inline bool hier_await_all(hier_call *call, unsigned phase) {
-    if (!intra_await_all(&call->meeting, phase))
-        return hier_not_there(call);
-    return hier_all_same(call);
+    return intra_await_all(&call->meeting, phase) || hier_not_there(call);
 }
 
 static inline bool hier_await_sync(hier_call *call, unsigned phase) {
-    if (!intra_await_sync(&call->meeting, phase))
-        return hier_not_there(call);
-    return hier_all_same(call);
+    return intra_await_sync(&call->meeting, phase) || hier_not_there(call);
 }
 
 /** Posts a phase, and goes on when all have. */

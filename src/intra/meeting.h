@@ -160,10 +160,31 @@ static inline bool intra_has_just_begun(intra_meeting *meeting) {
     return true;
 }
 
-/** Waits until `thread` has posted `phase`; false as in intra_await_flag. Acquire: pairs with intra_post. */
-static inline bool intra_await(intra_meeting *meeting, int thread, unsigned phase) {
+/** Waits until `thread` has posted `phase`, in whatever call; false as in intra_await_flag. Acquire: pairs with intra_post. */
+static inline bool intra_await_any(intra_meeting *meeting, int thread, unsigned phase) {
     return !intra_has_just_begun(meeting) &&
            intra_await_flag(meeting, &meeting->cells[thread].flag, intra_value(meeting, phase), thread);
+}
+
+/** Is `thread`, which has posted, in the same call, as its note tells? If not it is meeting->mismatch. */
+static inline bool intra_is_same(intra_meeting *meeting, int thread) {
+    if (__builtin_expect(meeting->cells[thread].flag.note == meeting->note, 1))
+        return true;
+    meeting->mismatch = thread;
+    return false;
+}
+
+/** The same of all, who have posted. Not of the own cell: its line has moved to who read it. */
+static inline bool intra_are_same(intra_meeting *meeting) {
+    for (int thread = 0; thread < meeting->team->threads; thread++)
+        if (thread != meeting->member->thread && !intra_is_same(meeting, thread))
+            return false;
+    return true;
+}
+
+/** Waits until `thread` has posted `phase` in the same call; false as in intra_await_flag. Acquire: pairs with intra_post. */
+static inline bool intra_await(intra_meeting *meeting, int thread, unsigned phase) {
+    return intra_await_any(meeting, thread, phase) && intra_is_same(meeting, thread);
 }
 
 /**
@@ -176,7 +197,7 @@ static inline bool intra_have_met(const intra_meeting *meeting) {
     return true;
 }
 
-/** Waits until every other thread has posted `phase`; false as in intra_await_flag. Each begins elsewhere: not all want one line at a time. */
+/** Waits until every other thread has posted `phase` in the same call; false as in intra_await_flag. Each begins elsewhere: not all want one line at a time. */
 static inline bool intra_await_all(intra_meeting *meeting, unsigned phase) {
     const int own = meeting->member->thread, threads = meeting->team->threads;
     for (int thread = own + 1; thread < threads; thread++)
@@ -199,7 +220,7 @@ static inline void intra_linger(const intra_meeting *meeting, unsigned phase) {
 }
 
 /**
- * Waits until every thread has posted `phase`, this one too; false as in intra_await_flag. In large teams thread 0 tells the others;
+ * Waits until every thread has posted `phase` in the same call, this one too; false as in intra_await_flag. In large teams thread 0 tells the others;
  * not by the release cell, to which whoever drives writes at any time.
  */
 static inline bool intra_await_sync(intra_meeting *meeting, unsigned phase) {
@@ -214,12 +235,14 @@ static inline bool intra_await_sync(intra_meeting *meeting, unsigned phase) {
     if (meeting->member->thread != 0) {
         if (!intra_await_flag(meeting, met, value, INTRA_ALL_BY_LEADER))
             return false;
-        return intra_have_met(meeting);
+    } else {
+        for (int thread = 1; thread < meeting->team->threads; thread++)
+            if (!intra_await_any(meeting, thread, phase))
+                return false;
+        core_flag_publish(met, value, &meeting->team->waiting);
     }
-    if (!intra_await_all(meeting, phase))
-        return false;
-    core_flag_publish(met, value, &meeting->team->waiting);
-    return true;
+    intra_have_met(meeting);
+    return intra_are_same(meeting);
 }
 
 /** The slow part of intra_end. */
