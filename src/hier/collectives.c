@@ -32,10 +32,10 @@ hier_collective *const hier_thread_collectives[INTER_COLLECTIVES] = {
     [INTER_REDUCE_SCATTER_BLOCK] = hier_thread_reduce_scatter,
 };
 
+/* The communicator has been checked. */
 static int check(weft_comm *comm, hier_arguments *arguments) {
-    int code = hier_check_comm(comm, arguments->call);
-    if (code || arguments->collective == INTER_BARRIER)
-        return code;
+    if (arguments->collective == INTER_BARRIER)
+        return WEFT_SUCCESS;
     return comm->team ? hier_check_own(comm, arguments) : hier_check_arguments(comm, arguments);
 }
 
@@ -54,7 +54,9 @@ static int run_thread(weft_comm *comm, hier_arguments *arguments) {
 }
 
 static int block(weft_comm *comm, hier_arguments *arguments) {
-    int code = check(comm, arguments);
+    int code = hier_check_comm(comm, arguments->call);
+    if (!code)
+        code = check(comm, arguments);
     if (code)
         return code;
     hier_observe_begin(comm, arguments);
@@ -63,7 +65,15 @@ static int block(weft_comm *comm, hier_arguments *arguments) {
 }
 
 static int begin(weft_comm *comm, hier_arguments *arguments, bool persistent, weft_request **request) {
-    int code = check(comm, arguments);
+    int code = hier_check_comm(comm, arguments->call);
+    if (code)
+        return code;
+    hier_part *alike = comm->team && !persistent && request ? hier_part_alike(comm, arguments) : NULL;
+    if (alike) {
+        hier_part_repeat(alike, arguments->caller, request);
+        return WEFT_SUCCESS;
+    }
+    code = check(comm, arguments);
     if (code)
         return code;
     if (!request)
@@ -125,13 +135,13 @@ int hier_agree(weft_comm *comm, hier_caller by, uint64_t *words, size_t count, c
         return hier_leave(comm, block(comm, arguments));                                                               \
     }                                                                                                                  \
     int weft_i##name(LIST parameters weft_comm *comm, weft_request **request) {                                        \
-        hier_arguments apart, *arguments = hier_part_arguments(comm, &apart);                                          \
+        hier_arguments own, *arguments = &own;                                                                         \
         hier_arguments_begin(arguments, kind, __func__);                                                               \
         __VA_ARGS__;                                                                                                   \
         return hier_leave(comm, begin(comm, arguments, false, request));                                               \
     }                                                                                                                  \
     int weft_##name##_init(LIST parameters weft_comm *comm, weft_request **request) {                                  \
-        hier_arguments apart, *arguments = hier_part_arguments(comm, &apart);                                          \
+        hier_arguments own, *arguments = &own;                                                                         \
         hier_arguments_begin(arguments, kind, __func__);                                                               \
         __VA_ARGS__;                                                                                                   \
         return hier_leave(comm, begin(comm, arguments, true, request));                                                \

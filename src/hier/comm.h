@@ -137,6 +137,7 @@ typedef struct hier_moved {
 /** What a call's arguments were, and what they were found to be (hier_arguments): the same for the next call that gives them (checked.h). */
 typedef struct hier_checked {
     bool known;
+    uint64_t number; /* of calls that were noted */
     /* As they were given: */
     const void *send;
     void *recv;

@@ -351,9 +351,14 @@ static int wait_for_part(weft_request **request, weft_status *status, const void
     hier_part_wait(waited, caller);
     if (comm->agent->tests)
         hier_tests_no_more(comm->agent);
-    if (!waited->persistent)
+    int error = hier_part_result(waited);
+    set_status(status, error);
+    waited->active = false;
+    if (!waited->persistent) {
+        hier_part_give(waited);
         *request = WEFT_REQUEST_NULL;
-    return hier_leave(comm, take_complete(waited, status));
+    }
+    return hier_leave(comm, error);
 }
 
 /* An active collective of processes may be over before a list is worth its while. True: it is, and *code its error. */

@@ -349,15 +349,23 @@ static inline void hier_end(hier_call *call) {
 static inline bool hier_await(hier_call *call, int thread, unsigned phase) {
     if (thread == call->meeting.member->thread) /* it has posted before; and its line has moved to who read that */
         return true;
+    if (intra_has_just_begun(&call->meeting))
+        return false;
     return intra_await(&call->meeting, thread, phase) || hier_not_there(call);
 }
 
 static inline bool hier_await_all(hier_call *call, unsigned phase) {
+    if (intra_has_just_begun(&call->meeting))
+        return false;
     return intra_await_all(&call->meeting, phase) || hier_not_there(call);
 }
 
-static inline bool hier_await_sync(hier_call *call, unsigned phase) {
+static inline bool hier_sync_now(hier_call *call, unsigned phase) {
     return intra_await_sync(&call->meeting, phase) || hier_not_there(call);
+}
+
+__attribute__((always_inline)) static inline bool hier_await_sync(hier_call *call, unsigned phase) {
+    return !intra_has_just_begun(&call->meeting) && hier_sync_now(call, phase);
 }
 
 /** Posts a phase, and goes on when all have. */

@@ -206,8 +206,7 @@ void hier_part_restart(weft_request *request) {
         hier_parts_progress(comm);
 }
 
-int hier_part_result(const weft_request *request) {
-    const hier_part *part = (const hier_part *)request;
+int hier_part_conclude(const hier_part *part) {
     if (!part->call.error && part->arguments.staging)
         hier_staging_unpack(part->arguments.staging);
     return part->call.error ? core_error(part->call.error, "%s", part->sentence ? part->sentence : part->base.call)

@@ -15,6 +15,7 @@
 #ifndef HIER_PART_H
 #define HIER_PART_H
 
+#include <hier/checked.h>
 #include <hier/message.h>
 #include <hier/thread.h>
 
@@ -24,7 +25,8 @@ typedef struct hier_part {
     weft_request base; /* its next_free links the communicator's lists of parts, too */
     enum hier_part_state state;
     hier_collective *run;
-    bool prepared;            /* it may have a ring, staged memory or types that it keeps */
+    bool prepared;  /* it may have a ring, staged memory or types that it keeps */
+    uint32_t alike; /* its arguments are those that were noted with this number, less 1 (hier_checked); 0: of others */
     hier_arguments arguments; /* on staged memory, if there is some */
     hier_call call;
     intra_scratch scratch[INTRA_SCRATCHES];
@@ -37,14 +39,22 @@ typedef struct hier_part {
     uint64_t network_ticks[2];
 } hier_part;
 
-/** Where the arguments of a handle's next part are to be filled in: where they will stay, if there is a place for them, else *apart. */
-static inline hier_arguments *hier_part_arguments(const weft_comm *comm, hier_arguments *apart) {
-    bool kept = hier_comm_valid(comm) && comm->team && comm->owner == core_self() && comm->free_requests[0];
-    return kept ? &((hier_part *)comm->free_requests[0])->arguments : apart;
-}
-
 /** Begins a collective whose arguments are checked; a persistent one is only prepared. WEFT_ERR_NOMEM. */
 int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request);
+
+/**
+ * The part that a handle keeps, if it was that of a call with the same arguments, which need not be checked then: with
+ * hier_part_repeat() it begins the collective. Else NULL.
+ */
+static inline hier_part *hier_part_alike(const weft_comm *comm, const hier_arguments *arguments) {
+    hier_part *kept = (hier_part *)comm->free_requests[0];
+    const hier_checked *last = &comm->checked[arguments->collective];
+    bool alike = kept && kept->alike == last->number + 1 && kept->arguments.collective == arguments->collective &&
+                 (arguments->collective == INTER_BARRIER || hier_is_like_last(comm, arguments, last));
+    return alike ? kept : NULL;
+}
+
+void hier_part_repeat(hier_part *part, const void *caller, weft_request **request);
 
 /** Starts one that is prepared and not active. */
 void hier_part_restart(weft_request *request);
@@ -62,7 +72,12 @@ bool hier_parts_sleep(const hier_agent *agent, long nanoseconds);
 void hier_part_wait(weft_request *request, const void *caller);
 
 /** The error of a part that is complete, and its sentence; without one what has come stands in the user's buffers. */
-int hier_part_result(const weft_request *request);
+int hier_part_conclude(const hier_part *part);
+
+static inline int hier_part_result(const weft_request *request) {
+    const hier_part *part = (const hier_part *)request;
+    return part->call.error || part->arguments.staging ? hier_part_conclude(part) : WEFT_SUCCESS;
+}
 
 /** Gives one that is not active back to its communicator. */
 void hier_part_give(weft_request *request);

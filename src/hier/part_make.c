@@ -150,7 +150,7 @@ static int prepare_in_order(const weft_comm *comm, hier_part *part) {
 static int prepare(weft_comm *comm, hier_part *part, bool persistent, uint64_t number) {
     int code = WEFT_SUCCESS;
     if (!persistent && !part->arguments.strided && !comm->inner)
-        return copy_arrays(comm, part);
+        return inter_is(part->arguments.collective, INTER_WITH_ARRAYS) ? copy_arrays(comm, part) : WEFT_SUCCESS;
     part->prepared = true;
     if (part->arguments.strided && hier_lay_out(comm, &part->arguments))
         hier_types_retain(comm, &part->arguments);
@@ -169,6 +169,26 @@ static int prepare(weft_comm *comm, hier_part *part, bool persistent, uint64_t n
     return code;
 }
 
+static void hand_out(hier_part *part, weft_request **request) {
+    part->base.owned = true;
+    part->base.comm->requests++;
+    *request = &part->base;
+}
+
+void hier_part_repeat(hier_part *part, const void *caller, weft_request **request) {
+    (void)hier_request_kept(&part->base.comm->free_requests[0]);
+    part->arguments.caller = caller;
+    hand_out(part, request);
+    hier_part_restart(*request);
+}
+
+/* May what becomes of the arguments be used again for such a call? */
+static bool may_repeat(const weft_comm *comm, const hier_part *part) {
+    enum inter_collective collective = part->arguments.collective;
+    return !part->prepared && !inter_is(collective, INTER_WITH_ARRAYS) &&
+           (collective == INTER_BARRIER || comm->checked[collective].known);
+}
+
 int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request) {
     /* Counted whatever comes of the call: the other ranks count it too. Starts come in any order, but not this call: the next collective
      * tells those apart that have prepared different ones. */
@@ -178,8 +198,7 @@ int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persis
     hier_part *part = take(comm);
     if (!part)
         return WEFT_ERR_NOMEM;
-    if (arguments != &part->arguments)
-        part->arguments = *arguments;
+    part->arguments = *arguments;
     part->base.call = arguments->call;
     part->moved = hier_moved_by_last(comm, arguments);
     part->bytes = arguments->bytes ? arguments->bytes : arguments->own_bytes;
@@ -189,10 +208,9 @@ int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persis
         return code;
     }
     part->run = hier_thread_collective(comm, &part->arguments);
-    part->base.owned = true;
     part->base.persistent = persistent;
-    comm->requests++;
-    *request = &part->base;
+    part->alike = may_repeat(comm, part) ? comm->checked[arguments->collective].number + 1 : 0;
+    hand_out(part, request);
     if (!persistent)
         hier_part_restart(*request);
     return WEFT_SUCCESS;

@@ -166,10 +166,6 @@ static size_t arrays_of(enum inter_collective collective, size_t ranks) {
     return collective == INTER_REDUCE_SCATTER ? ranks + 1 : 2 * ranks + 1;
 }
 
-static bool has_arrays(enum inter_collective collective) {
-    return inter_is(collective, INTER_UNEVEN | INTER_BIT(INTER_ALLGATHERV) | INTER_BIT(INTER_REDUCE_SCATTER));
-}
-
 /* Room for what a plan of this collective has. The sides are of no blocks. */
 static int make_room(const weft_comm *comm, const hier_arguments *arguments, hier_plan *plan) {
     size_t ranks = (size_t)comm->size, entries = arrays_of(arguments->collective, ranks);
@@ -208,7 +204,7 @@ static bool is_repeated(const hier_arguments *arguments, const hier_plan *plan) 
 }
 
 int hier_plan_make(const weft_comm *comm, const hier_arguments *arguments, hier_plan *plan) {
-    bool differ = false, arrays = has_arrays(arguments->collective);
+    bool differ = false, arrays = inter_is(arguments->collective, INTER_WITH_ARRAYS);
     plan->binding = (inter_binding){.send = arguments->send,
                                     .recv = arguments->recv,
                                     .type = arguments->op ? arguments->recv_type : NULL,

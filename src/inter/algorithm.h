@@ -54,7 +54,9 @@ enum inter_collective {
 /** Those whose ranks may disagree about the length of a message without being in different calls. */
 #define INTER_UNEVEN                                                                                                   \
     (INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV) | INTER_BIT(INTER_ALLTOALLV) | INTER_BIT(INTER_ALLTOALLW))
-#define INTER_ROOTED (INTER_BIT(INTER_BCAST) | INTER_BIT(INTER_REDUCE) | INTER_GATHERS | INTER_SCATTERS)
+/** Those with an array of something for each rank. */
+#define INTER_WITH_ARRAYS (INTER_UNEVEN | INTER_BIT(INTER_ALLGATHERV) | INTER_BIT(INTER_REDUCE_SCATTER))
+#define INTER_ROOTED      (INTER_BIT(INTER_BCAST) | INTER_BIT(INTER_REDUCE) | INTER_GATHERS | INTER_SCATTERS)
 
 static inline bool inter_is(enum inter_collective collective, unsigned set) {
     return set >> collective & 1;

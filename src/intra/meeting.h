@@ -152,7 +152,7 @@ static inline void intra_show_note(const intra_meeting *meeting) {
         intra_post(meeting, 0);
 }
 
-/** The first look of a meeting that does not wait would come too early: it is left to when the thread comes back. */
+/** The first look of a meeting that does not wait would come too early: it is left to when the thread comes back. Before any await. */
 static inline bool intra_has_just_begun(intra_meeting *meeting) {
     if (meeting->waits || meeting->looks > 1 || !meeting->team->waiting.hot || meeting->team->threads == 1)
         return false;
@@ -162,8 +162,7 @@ static inline bool intra_has_just_begun(intra_meeting *meeting) {
 
 /** Waits until `thread` has posted `phase`, in whatever call; false as in intra_await_flag. Acquire: pairs with intra_post. */
 static inline bool intra_await_any(intra_meeting *meeting, int thread, unsigned phase) {
-    return !intra_has_just_begun(meeting) &&
-           intra_await_flag(meeting, &meeting->cells[thread].flag, intra_value(meeting, phase), thread);
+    return intra_await_flag(meeting, &meeting->cells[thread].flag, intra_value(meeting, phase), thread);
 }
 
 /** Is `thread`, which has posted, in the same call, as its note tells? If not it is meeting->mismatch. */
@@ -225,8 +224,6 @@ static inline void intra_linger(const intra_meeting *meeting, unsigned phase) {
  */
 static inline bool intra_await_sync(intra_meeting *meeting, unsigned phase) {
     if (meeting->team->threads <= INTRA_FLAT_THREADS) {
-        if (intra_has_just_begun(meeting))
-            return false;
         intra_linger(meeting, phase);
         return intra_await_all(meeting, phase);
     }

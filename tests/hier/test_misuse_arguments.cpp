@@ -245,6 +245,45 @@ TEST_F(AfterGoodCalls, EachArgumentIsStillChecked) {
     });
 }
 
+// A nonblocking call may use what is left of the last.
+TEST_F(AfterGoodCalls, NonblockingOnesToo) {
+    in_team_of_one([&](weft_comm *comm) {
+        weft_request *request = WEFT_REQUEST_NULL;
+        auto start = [&](const void *send, void *recv, size_t count, const weft_op *op) {
+            return weft_iallreduce(send, recv, count, WEFT_INT, op, comm, &request);
+        };
+        auto good = [&] {
+            std::fill_n(a_, 64, a_[0] + 1);
+            EXPECT_OK(start(a_, b_, 1, WEFT_SUM));
+            EXPECT_OK(weft_wait(&request, WEFT_STATUS_IGNORE));
+            EXPECT_EQ(b_[0], a_[0]);
+            return WEFT_SUCCESS;
+        };
+        twice(good);
+        EXPECT_ERROR(WEFT_ERR_ARG, start(nullptr, b_, 1, WEFT_SUM), "send is NULL");
+        twice(good);
+        EXPECT_ERROR(WEFT_ERR_ARG, start(a_, nullptr, 1, WEFT_SUM), "recv is NULL");
+        twice(good);
+        EXPECT_ERROR(WEFT_ERR_ARG, start(a_, b_, SIZE_MAX, WEFT_SUM), "memory");
+        twice(good);
+        EXPECT_ERROR(WEFT_ERR_ARG, start(a_, b_, 1, WEFT_MAXLOC), "WEFT_MAXLOC");
+        twice(good);
+        EXPECT_ERROR(WEFT_ERR_ARG, weft_iallreduce(a_, b_, 1, WEFT_INT, WEFT_SUM, comm, nullptr), "request is NULL");
+        twice(good);
+        EXPECT_ERROR(WEFT_ERR_ARG, weft_allreduce(nullptr, b_, 1, WEFT_INT, WEFT_SUM, comm), "send is NULL");
+        twice(good);
+        for (int i = 0; i < 2; i++) { // one of another collective between
+            EXPECT_OK(weft_ibarrier(comm, &request));
+            EXPECT_OK(weft_wait(&request, WEFT_STATUS_IGNORE));
+            good();
+            EXPECT_OK(weft_ibcast(a_, 1, WEFT_INT, 0, comm, &request));
+            EXPECT_OK(weft_wait(&request, WEFT_STATUS_IGNORE));
+            EXPECT_ERROR(WEFT_ERR_RANK, weft_ibcast(a_, 1, WEFT_INT, 1, comm, &request), "root is 1");
+            good();
+        }
+    });
+}
+
 TEST_F(AfterGoodCalls, WhatHasChangedIsDone) {
     in_team_of_one([&](weft_comm *comm) {
         for (int i = 0; i < 64; i++)

@@ -252,6 +252,50 @@ void run_persistent(weft_comm *comm, uint64_t seed, uint64_t count, uint64_t rou
         job::ok(weft_request_free(&requests[i]), comm, "weft_request_free");
 }
 
+void run_repeated(weft_comm *comm, uint64_t seed, uint64_t rounds) {
+    threads::Random random(seed);
+    for (int kind = 0; kind < INTER_COLLECTIVES; kind++) {
+        std::vector<std::unique_ptr<Operation>> operations;
+        for (uint64_t i = 0; i < 2; i++) {
+            Case what = random_case(comm, seed + uint64_t(kind), i);
+            what.collective = inter_collective(kind);
+            what.in_place = what.in_place && !inter_is(what.collective, without_in_place);
+            what.uneven = what.uneven && inter_is(what.collective, with_counts);
+            operations.push_back(std::make_unique<Operation>(comm, what));
+        }
+        auto end = [&](Operation &operation, weft_request **request) {
+            operation.verify(weft_wait(request, WEFT_STATUS_IGNORE), "repeated");
+        };
+        for (uint64_t round = 0; round < rounds; round++) {
+            Operation &one = *operations[random.below(4) == 0], &other = *operations[&one == operations[0].get()];
+            weft_request *first = WEFT_REQUEST_NULL, *second = WEFT_REQUEST_NULL, *prepared = WEFT_REQUEST_NULL;
+            uint64_t form = random.below(8), beside = random.below(4);
+            one.fill(round);
+            if (form == 0) {
+                one.verify(one.call(Form::blocking, nullptr), "repeated, blocking");
+                continue;
+            }
+            if (form == 1) {
+                job::ok(one.call(Form::persistent, &prepared), comm, "repeated, prepared");
+                job::ok(weft_start(&prepared), comm, "weft_start");
+                end(one, &prepared);
+                job::ok(weft_request_free(&prepared), comm, "weft_request_free");
+                continue;
+            }
+            job::ok(one.call(Form::nonblocking, &first), comm, describe(one.what()));
+            if (beside == 0) {
+                other.fill(round);
+                job::ok(other.call(Form::nonblocking, &second), comm, describe(other.what()));
+                if (random.below(2))
+                    end(other, &second);
+            }
+            end(one, &first);
+            if (second)
+                end(other, &second);
+        }
+    }
+}
+
 void expect_delivered_once(weft_comm *comm) {
     weft_request *request = WEFT_REQUEST_NULL;
     weft_datatype *gapped = nullptr;

@@ -49,6 +49,10 @@ void run_program_by_threads(weft_comm *comm, uint64_t seed, uint64_t count, int 
 // `count` persistent operations, started `rounds` times, in another order on each rank, while nonblocking ones are under way.
 void run_persistent(weft_comm *comm, uint64_t seed, uint64_t count, uint64_t rounds);
 
+// Two operations of each collective, each with the arguments that it had before, `rounds` times in forms and an order that are the same on
+// all ranks; up to two are under way.
+void run_repeated(weft_comm *comm, uint64_t seed, uint64_t rounds);
+
 // What weft_request_get_status tells complete is in the buffer, and stays the caller's: completing it writes nothing.
 void expect_delivered_once(weft_comm *comm);
 

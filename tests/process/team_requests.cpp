@@ -40,6 +40,10 @@ TEST(TeamRequests, PersistentOnesInAnyOrder) {
     job::on_team([](weft_comm *comm) { run_persistent(comm, 3, 20, 4); });
 }
 
+TEST(TeamRequests, WithTheArgumentsOfTheLast) {
+    job::on_team([](weft_comm *comm) { run_repeated(comm, 5, 40); });
+}
+
 TEST(TeamRequests, WhatIsToldCompleteIsTheCallers) {
     job::on_team(expect_delivered_once);
 }

@@ -71,6 +71,11 @@ TEST_P(SimTeams, AnyOrderOfCompletion) {
             });
 }
 
+TEST_P(SimTeams, WithTheArgumentsOfTheLast) {
+    on_team(WEFT_THREAD_SERIALIZED, WEFT_WAIT_AUTO, 4, 5,
+            [=](weft_comm *comm) { run_repeated(comm, 5, effort::rounds(30)); });
+}
+
 TEST_P(SimTeams, EveryWaitingPolicy) {
     for (weft_wait_policy policy : {WEFT_WAIT_YIELD, WEFT_WAIT_BLOCK})
         on_team(WEFT_THREAD_SERIALIZED, policy, 4, 7, [=](weft_comm *comm) { run_program(comm, 7, 60, 20); });
