@@ -7,6 +7,7 @@
 #include "weftrun.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@ core_collector *weftrun_rollcall_open(const char *session, const char *job, int 
     char value[512];
     snprintf(value, sizeof(value), "%s:%s", job, session);
     int listener = core_rollcall_listen(session);
-    core_collector *made = listener < 0 ? NULL : core_collector_open(processes, listener, NULL);
+    core_collector *made = listener < 0 ? NULL : core_collector_open(processes, listener, NULL, INT_MAX);
     if (made && setenv(CORE_ROLLCALL_VARIABLE, value, 1) == 0)
         return made;
     weftrun_say("cannot get ready for roll-calls: %s", strerror(errno));

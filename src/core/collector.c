@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/collector.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -30,7 +31,8 @@ typedef struct member {
 
 struct core_collector {
     int processes, listener, events; /* events: an epoll of the listener (NULL) and all callers */
-    bool deaf;                       /* the listener is not looked at: there are no descriptors for more */
+    int most;                        /* descriptors from here on are for others */
+    bool deaf;                       /* the listener is not looked at: there is no room for more */
     bool keyed;
     unsigned char key[CORE_KEY_BYTES];
     member *members; /* by process */
@@ -56,7 +58,7 @@ static bool watch(core_collector *collector, int fd, caller *from) {
     return epoll_ctl(collector->events, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-core_collector *core_collector_open(int processes, int listener, const unsigned char *key) {
+core_collector *core_collector_open(int processes, int listener, const unsigned char *key, int most) {
     core_collector *made = calloc(1, sizeof(*made));
     if (!made) {
         close(listener);
@@ -65,17 +67,26 @@ core_collector *core_collector_open(int processes, int listener, const unsigned 
     }
     made->processes = processes;
     made->listener = listener;
+    made->most = most;
     made->members = calloc((size_t)processes, sizeof(*made->members));
     made->events = epoll_create1(EPOLL_CLOEXEC);
     made->keyed = key;
     if (key)
         memcpy(made->key, key, CORE_KEY_BYTES);
-    if (made->members && made->events >= 0 && watch(made, listener, NULL))
+    /* Who has hung up meanwhile is not waited for. */
+    int flags = fcntl(listener, F_GETFL);
+    if (made->members && made->events >= 0 && flags >= 0 && fcntl(listener, F_SETFL, flags | O_NONBLOCK) == 0 &&
+        watch(made, listener, NULL))
         return made;
     int code = errno;
     core_collector_close(made);
     errno = code;
     return NULL;
+}
+
+static void listen_again(core_collector *collector) {
+    if (collector->deaf)
+        collector->deaf = !watch(collector, collector->listener, NULL);
 }
 
 static void free_caller(caller *gone) {
@@ -117,9 +128,10 @@ static void cut_off(core_collector *collector, caller *gone) {
         who->caller = NULL;
         who->lost = !who->through;
     }
+    /* Closing it would not do where a child of the program has the descriptor, too. */
+    epoll_ctl(collector->events, EPOLL_CTL_DEL, gone->fd, NULL);
     free_caller(gone);
-    if (collector->deaf)
-        collector->deaf = !watch(collector, collector->listener, NULL);
+    listen_again(collector);
 }
 
 /* One whose socket is full does not read. False: it got half of it. */
@@ -140,7 +152,7 @@ static void add_absent(core_collector *collector, const bool *ended) {
             return;
         row->process = process;
         if (ended ? ended[process] : who->lost)
-            row->presence = CORE_ENDED;
+            row->presence = ended ? CORE_ENDED : CORE_LOST;
         else if (who->caller || !(ended || who->through))
             row->presence = CORE_NO_ANSWER;
         else
@@ -182,6 +194,7 @@ static void ask(core_collector *collector, bool by_user) {
     collector->limit_s = now_s() + ANSWER_S;
     collector->question++;
     collector->answer.count = 0;
+    listen_again(collector);
     for (int process = 0; process < collector->processes; process++) {
         member *who = &collector->members[process];
         who->awaited = who->caller;
@@ -218,7 +231,9 @@ static bool take_hello(core_collector *collector, caller *from) {
     *who = (struct member){.caller = from};
     from->process = process;
     collector->strangers--;
-    return tell(from, CORE_PACKET_WELCOME, 0);
+    who->awaited = collector->asking;
+    return tell(from, CORE_PACKET_WELCOME, 0) &&
+           (!collector->asking || tell(from, CORE_PACKET_ASK, collector->question));
 }
 
 static bool take_packet(core_collector *collector, caller *from) {
@@ -246,11 +261,12 @@ static bool take_packet(core_collector *collector, caller *from) {
 static void accept_one(core_collector *collector) {
     int fd = accept4(collector->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) {
-        if (errno == EMFILE || errno == ENFILE)
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
             collector->deaf = epoll_ctl(collector->events, EPOLL_CTL_DEL, collector->listener, NULL) == 0;
         return;
     }
-    caller *made = collector->strangers < collector->processes + STRANGERS ? calloc(1, sizeof(*made)) : NULL;
+    bool room = fd < collector->most && collector->strangers < collector->processes + STRANGERS;
+    caller *made = room ? calloc(1, sizeof(*made)) : NULL;
     if (!made || !watch(collector, fd, made)) {
         close(fd);
         free(made);

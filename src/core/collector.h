@@ -3,7 +3,7 @@
  * Who calls the roll of a job: all processes are asked what their threads do, when one says that one of its waits is too long or when the
  * user wishes, and one report is made of their answers. weftrun has one, and process 0 of a job that another launcher has started.
  *
- * What processes send is checked: who sends nonsense is cut off, and counts as one that does not answer. One thread uses it.
+ * What processes send is checked: who sends nonsense is cut off, as if it had hung up. One thread uses it.
  */
 #ifndef CORE_COLLECTOR_H
 #define CORE_COLLECTOR_H
@@ -14,9 +14,9 @@ typedef struct core_collector core_collector;
 
 /**
  * `listener`, a socket to which the processes connect, is taken over, also when it fails. `key`: CORE_KEY_BYTES bytes that they must say, or
- * NULL: who reaches the socket may. NULL and errno.
+ * NULL: who reaches the socket may. Connections whose descriptor would be `most` or more are refused. NULL and errno.
  */
-core_collector *core_collector_open(int processes, int listener, const unsigned char *key);
+core_collector *core_collector_open(int processes, int listener, const unsigned char *key, int most);
 void core_collector_close(core_collector *collector);
 
 /** Readable when there is something to move. */
@@ -33,8 +33,8 @@ typedef struct core_report {
 } core_report;
 
 /**
- * Takes what came. There is something to report when all have answered or had the time to. `ended`: by process, who has ended; NULL: who
- * hung up without a goodbye has.
+ * Takes what came. There is something to report when all have answered or had the time to. `ended`: by process, who has ended; NULL: the
+ * caller does not know.
  */
 core_report core_collector_move(core_collector *collector, const bool *ended);
 

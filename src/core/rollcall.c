@@ -236,6 +236,9 @@ static void print_row(FILE *file, const core_row *row) {
     case CORE_ENDED:
         fputs("has ended", file);
         break;
+    case CORE_LOST:
+        fputs("has hung up; has it ended?", file);
+        break;
     case CORE_NO_ANSWER:
         fputs("does not answer; is it stopped?", file);
         break;

@@ -14,6 +14,7 @@
 /** What became of a row's thread, or of its process. In the order of the report but for what waits. */
 enum core_presence {
     CORE_ENDED,       /* the process has ended */
+    CORE_LOST,        /* it hung up without a goodbye */
     CORE_NO_ANSWER,   /* it did not answer in time */
     CORE_NOT_IN_WEFT, /* it has not called weft_init, or is through with weft_finalize */
     CORE_NOT_ENTERED, /* nobody has entered the team under this number, or who had has left */

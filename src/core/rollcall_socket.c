@@ -82,18 +82,14 @@ static int listen_everywhere(in_port_t *port) {
     return made;
 }
 
-static void map_v4(const struct in_addr *from, unsigned char *to) {
-    memset(to, 0, 10);
-    to[10] = to[11] = 0xff;
-    memcpy(to + 12, from, 4);
-}
+static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
 
 static bool is_v4(const unsigned char *host) {
-    return IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)host);
+    return memcmp(host, mapped, sizeof(mapped)) == 0;
 }
 
 static bool is_loopback(const unsigned char *host) {
-    return is_v4(host) ? host[12] == 127 : IN6_IS_ADDR_LOOPBACK((const struct in6_addr *)host);
+    return is_v4(host) ? host[12] == 127 : memcmp(host, &in6addr_loopback, sizeof(in6addr_loopback)) == 0;
 }
 
 /* Addresses that hold on one link alone are left out: they would need the number of an interface of whoever uses them. */
@@ -101,7 +97,8 @@ static bool take_host(const struct sockaddr *from, unsigned char *to) {
     any_address address;
     if (from->sa_family == AF_INET) {
         memcpy(&address.v4, from, sizeof(address.v4));
-        map_v4(&address.v4.sin_addr, to);
+        memcpy(to, mapped, sizeof(mapped));
+        memcpy(to + sizeof(mapped), &address.v4.sin_addr, sizeof(address.v4.sin_addr));
         return true;
     }
     if (from->sa_family != AF_INET6)
@@ -162,7 +159,7 @@ int core_rollcall_connect_far(const core_rollcall_address *address, bool same_ho
         memcpy(&to.v6.sin6_addr, host, sizeof(to.v6.sin6_addr));
         if (is_v4(host)) {
             to = (any_address){.v4 = {.sin_family = AF_INET, .sin_port = htons(address->port)}};
-            memcpy(&to.v4.sin_addr, host + 12, sizeof(to.v4.sin_addr));
+            memcpy(&to.v4.sin_addr, host + sizeof(mapped), sizeof(to.v4.sin_addr));
             bytes = sizeof(to.v4);
         }
         int made = socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);

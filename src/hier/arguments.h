@@ -46,8 +46,7 @@ typedef struct hier_arguments {
 } hier_arguments;
 
 /**
- * What every collective has, set to nothing; the fields that a collective does not have stay unset and are not read. Written to where
- * they stay: to copy them would be to read at once what has just been written in smaller pieces, which waits for all stores before it.
+ * What every collective has, set to nothing; the fields that a collective does not have stay unset and are not read.
  */
 __attribute__((always_inline)) static inline void
 hier_arguments_begin(hier_arguments *arguments, enum inter_collective collective, const char *call) {

@@ -2,10 +2,12 @@
 #include <core/collector.h>
 #include <hier/collect.h>
 #include <hier/comm.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -54,12 +56,19 @@ static void *run(void *argument) {
     }
 }
 
+/* Half of the descriptors are the program's. */
+static int most_descriptors(void) {
+    struct rlimit limit;
+    bool bounded = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < INT_MAX;
+    return bounded ? (int)limit.rlim_cur / 2 : INT_MAX;
+}
+
 hier_collect *hier_collect_open(int processes, hier_card *card) {
     int listener = core_rollcall_listen_far(&card->collector);
     hier_collect *made = listener < 0 ? NULL : calloc(1, sizeof(*made));
     if (made) {
         made->over = eventfd(0, EFD_CLOEXEC);
-        made->collector = core_collector_open(processes, listener, card->collector.key);
+        made->collector = core_collector_open(processes, listener, card->collector.key, most_descriptors());
         if (made->over >= 0 && made->collector)
             return made;
         hier_collect_close(made);

@@ -198,6 +198,7 @@ int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persis
     hier_part *part = take(comm);
     if (!part)
         return WEFT_ERR_NOMEM;
+    part->alike = 0;
     part->arguments = *arguments;
     part->base.call = arguments->call;
     part->moved = hier_moved_by_last(comm, arguments);
@@ -209,7 +210,8 @@ int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persis
     }
     part->run = hier_thread_collective(comm, &part->arguments);
     part->base.persistent = persistent;
-    part->alike = may_repeat(comm, part) ? comm->checked[arguments->collective].number + 1 : 0;
+    if (may_repeat(comm, part))
+        part->alike = comm->checked[arguments->collective].number + 1;
     hand_out(part, request);
     if (!persistent)
         hier_part_restart(*request);

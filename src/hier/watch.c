@@ -15,6 +15,8 @@
 enum { LOOK_MS_MAX = 1000 };
 /* What an address of the collector has to answer. */
 enum { CONNECT_MS = 2000 };
+/* In this time the collector asks who has told it something; it takes its own for what it has asked. */
+#define PATIENCE_NS UINT64_C(3000000000)
 
 typedef struct hier_watch {
     hier_world *world;
@@ -25,8 +27,10 @@ typedef struct hier_watch {
     bool welcome;                    /* it has said so */
     int over;                        /* an event descriptor: the watcher is to end */
     int process;
-    uint64_t told_ns; /* when a time-out was last told; 0: never */
-    core_roll last;   /* what was last written to the file */
+    uint64_t told_ns;  /* when a time-out was last told; 0: never */
+    uint64_t asked_ns; /* when the collector last asked */
+    uint64_t vain_ns;  /* since when what was told is without an answer; 0: it is not */
+    core_roll last;    /* what was last written to the file */
     core_packet packet;
 } hier_watch;
 
@@ -73,6 +77,8 @@ static void listen_to_collector(hier_watch *watch) {
         answer(watch, head.question);
     else
         hang_up(watch);
+    watch->asked_ns = core_now_ns();
+    watch->vain_ns = 0;
 }
 
 /* It does not read, or sends a part: not for ever. */
@@ -97,6 +103,22 @@ static void write_report(hier_watch *watch, core_roll *roll, double longest_s) {
     fclose(file);
 }
 
+/* The collector asks at once when it is told, or has just asked. Does it, or is it stopped, or its host gone? */
+static void look_at_collector(hier_watch *watch) {
+    if (watch->vain_ns && core_now_ns() - watch->vain_ns > PATIENCE_NS) {
+        hang_up(watch);
+        watch->told_ns = watch->vain_ns = 0;
+    }
+}
+
+static void tell_collector(hier_watch *watch, int limit_s) {
+    uint64_t now_ns = core_now_ns();
+    watch->packet.head = core_packet_head_of(CORE_PACKET_HANG, (uint32_t)limit_s, watch->process);
+    send_packet(watch, 0);
+    if (!watch->vain_ns && now_ns - watch->asked_ns > PATIENCE_NS)
+        watch->vain_ns = now_ns;
+}
+
 /* Is a wait too long? It is told again while it lasts: whoever reports it knows what he has reported. */
 static void look_at_waits(hier_watch *watch) {
     int limit_s = watch->world->config.hang_timeout;
@@ -106,8 +128,7 @@ static void look_at_waits(hier_watch *watch) {
     if (hier_roster_call(&watch->world->roster, watch->process, &roll) && core_roll_longest(&roll) >= limit_s) {
         watch->told_ns = core_now_ns();
         if (watch->welcome) {
-            watch->packet.head = core_packet_head_of(CORE_PACKET_HANG, (uint32_t)limit_s, watch->process);
-            send_packet(watch, 0);
+            tell_collector(watch, limit_s);
         } else if (!core_roll_stands(&watch->last, limit_s, &roll)) {
             write_report(watch, &roll, core_roll_longest(&roll));
             core_roll_free(&watch->last);
@@ -135,6 +156,7 @@ static void *run(void *argument) {
             return NULL;
         if (fds[1].revents)
             listen_to_collector(watch);
+        look_at_collector(watch);
         if (limit_s)
             look_at_waits(watch);
     }
@@ -162,7 +184,12 @@ static void free_watch(hier_watch *watch) {
 static void find_collector(hier_watch *watch) {
     const hier_world *world = watch->world;
     hier_card card;
-    if (!world->bootstrap || hier_world_card(world, 0, &card))
+    if (!world->bootstrap)
+        return;
+    hier_funnel_enter(watch->world); /* a progress thread may look up something, too */
+    int code = hier_world_card(world, 0, &card);
+    hier_funnel_leave(watch->world);
+    if (code)
         return;
     watch->collector = card.collector;
     watch->near = hier_world_host(world, 0) == hier_world_host(world, watch->process);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * The watcher: a thread that answers for the others of its process when weftrun calls the roll, and that notices when one of them has
+ * The watcher: a thread that answers for the others of its process when the roll is called, and that notices when one of them has
  * waited too long (WEFT_HANG_TIMEOUT). It sleeps unless there is something to do, touches no communication, and takes no signals.
  *
  * A wait that is too long is told to the job's collector, weftrun or process 0 (collect.h), which asks all processes and makes one report. Where it

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who calls the roll of a job, over real sockets: who is let in, who is asked, what is reported and how often; and callers that nobody
 // should trust.
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -10,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
 extern "C" {
@@ -75,7 +77,7 @@ class Collector : public testing::Test {
         int listener = core_rollcall_listen_far(&address);
         ASSERT_GE(listener, 0);
         ASSERT_GT(address.count, 0);
-        collector = core_collector_open(3, listener, address.key);
+        collector = core_collector_open(3, listener, address.key, INT_MAX);
         ASSERT_TRUE(collector);
     }
     ~Collector() override {
@@ -238,7 +240,7 @@ TEST_F(Collector, SaysWhoIsMissing) {
     uint32_t question = asked(*zero);
     zero->say(CORE_PACKET_ROWS_OF, 0, question, {row_of(0, "weft_barrier")});
     report(1);
-    EXPECT_NE(last.find("process 1: has ended"), std::string::npos) << last;
+    EXPECT_NE(last.find("process 1: has hung up; has it ended?"), std::string::npos) << last;
     EXPECT_NE(last.find("process 2: before weft_init or after weft_finalize"), std::string::npos) << last;
 
     // Who starts the processes knows better who has ended; and who does not answer is not waited for for ever.
@@ -338,6 +340,68 @@ TEST_F(Collector, StrangersDoNotKeepOthersOut) {
     asked(*zero);
 }
 
+TEST_F(Collector, WhoComesWhileItAsksIsAsked) {
+    auto zero = enter(0);
+    core_collector_ask(collector);
+    uint32_t question = asked(*zero);
+    auto one = enter(1);
+    EXPECT_EQ(asked(*one), question);
+    zero->say(CORE_PACKET_ROWS_OF, 0, question, {row_of(0, "weft_barrier")});
+    one->say(CORE_PACKET_ROWS_OF, 1, question, {row_of(1, "weft_scan")});
+    report(1);
+    EXPECT_NE(last.find("weft_barrier"), std::string::npos) << last;
+    EXPECT_NE(last.find("weft_scan"), std::string::npos) << last;
+}
+
+// A child of the program has its descriptors, too, and keeps connections open that are cut off.
+TEST_F(Collector, AForkedChildKeepsNothingAlive) {
+    auto zero = enter(0), one = enter(1);
+    int hold[2];
+    ASSERT_EQ(pipe(hold), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        char byte;
+        close(hold[1]);
+        _exit(int(read(hold[0], &byte, 1)));
+    }
+    ASSERT_GT(child, 0);
+    for (int round = 0; round < 2; round++) { // the second comes to the child's
+        one->send_bytes("nonsense, and more of it than a packet's head has", sizeof(core_packet_head));
+        for (int look = 0; look < 20; look++)
+            move();
+    }
+    core_collector_ask(collector);
+    uint32_t question = asked(*zero);
+    zero->say(CORE_PACKET_ROWS_OF, 0, question, {row_of(0, "weft_barrier")});
+    report(1);
+    EXPECT_NE(last.find("process 1: has hung up"), std::string::npos) << last;
+    close(hold[1]);
+    close(hold[0]);
+    int status;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+}
+
+TEST(Descriptors, AreNotAllTakenFromTheProgram) {
+    core_rollcall_address address = {};
+    int over[2];
+    ASSERT_EQ(pipe(over), 0);
+    int listener = core_rollcall_listen_far(&address);
+    ASSERT_GE(listener, 0);
+    core_collector *collector = core_collector_open(3, listener, address.key, 0);
+    ASSERT_TRUE(collector);
+    {
+        Caller one(core_rollcall_connect_far(&address, true, 10000, over[0]));
+        ASSERT_GE(one.socket, 0);
+        while (!one.hears())
+            core_collector_move(collector, nullptr);
+        EXPECT_EQ(one.hear().kind, 0u) << "refused";
+    }
+    core_collector_close(collector);
+    close(over[0]);
+    close(over[1]);
+}
+
 TEST_F(Collector, WithoutDescriptorsItWaitsForOne) {
     auto zero = enter(0);
     rlimit before;
@@ -405,7 +469,7 @@ TEST(Directories, OfAnyName) {
     EXPECT_LT(core_rollcall_connect(directory.c_str()), 0) << "nobody listens";
     int listener = core_rollcall_listen(directory.c_str());
     ASSERT_GE(listener, 0);
-    core_collector *collector = core_collector_open(1, listener, nullptr);
+    core_collector *collector = core_collector_open(1, listener, nullptr, INT_MAX);
     ASSERT_TRUE(collector);
     {
         Caller one(core_rollcall_connect(directory.c_str()));

@@ -366,6 +366,28 @@ TEST(RollCallOf, AJobOfAnotherLauncher) {
     EXPECT_EQ(reports.read(1), "");
 }
 
+// Process 0 collects what all say, until it is stopped: then the others report for themselves.
+TEST(RollCallOf, AJobWhoseCollectorIsStopped) {
+    if (no_mpirun())
+        GTEST_SKIP() << "there is no mpirun.openmpi";
+    char path[] = "/tmp/weft-rollcall-pid-XXXXXX";
+    int file = mkstemp(path);
+    ASSERT_GE(file, 0);
+    Reports reports("WEFT_THREADS=2 WEFT_HANG_TIMEOUT=2 " + mpirun +
+                    R"(sh -c '[ $OMPI_COMM_WORLD_RANK != 0 ] || echo $$ >)" + path + R"(; exec "$0" "$@"')");
+    EXPECT_TRUE(reports.say(0, "missing"));
+    pid_t process_0 = 0;
+    std::ifstream(path) >> process_0;
+    ASSERT_GT(process_0, 0);
+    kill(process_0, SIGSTOP);
+    EXPECT_TRUE(reports.say(1, "in weft_barrier"));
+    kill(process_0, SIGCONT);
+    reports.end();
+    EXPECT_NE(reports.lines(1)[0].find("roll-call of process 1"), std::string::npos) << reports.read(1);
+    close(file);
+    unlink(path);
+}
+
 // Where process 0 does not, the others report for themselves.
 TEST(RollCallOf, AProcessWithoutACollector) {
     if (no_mpirun())
