@@ -66,7 +66,7 @@ static void note_network(hier_part *part) {
 }
 
 /* True when it is complete. */
-static bool advance(hier_part *part) {
+__attribute__((always_inline)) static inline bool advance(hier_part *part) {
     hier_call *call = &part->call;
     if (part->state == HIER_QUEUED) {
         if (!intra_is_free(&call->meeting))
@@ -137,6 +137,15 @@ unsigned hier_parts_progress(weft_comm *comm) {
     return complete;
 }
 
+/* It failed. */
+__attribute__((cold)) static void settle(hier_part *part) {
+    const weft_comm *comm = part->base.comm;
+    do {
+        hier_agent_progress(comm->agent);
+        sched_yield();
+    } while (!advance(part));
+}
+
 void hier_part_wait(weft_request *request, const void *caller) {
     hier_part *part = part_of(request);
     weft_comm *comm = request->comm;
@@ -151,10 +160,8 @@ void hier_part_wait(weft_request *request, const void *caller) {
     if (part->state == HIER_QUEUED && !intra_is_free(&part->call.meeting))
         hier_await_slot(&part->call);
     comm->agent->parts++;
-    while (!advance(part)) { /* it failed */
-        hier_agent_progress(comm->agent);
-        sched_yield();
-    }
+    if (!advance(part))
+        settle(part);
     hier_comm_goes_on(part->call.comm);
 }
 

@@ -185,8 +185,7 @@ void hier_part_repeat(hier_part *part, const void *caller, weft_request **reques
 /* May what becomes of the arguments be used again for such a call? */
 static bool may_repeat(const weft_comm *comm, const hier_part *part) {
     enum inter_collective collective = part->arguments.collective;
-    return !part->prepared && !inter_is(collective, INTER_WITH_ARRAYS) &&
-           (collective == INTER_BARRIER || comm->checked[collective].known);
+    return !part->prepared && (collective == INTER_BARRIER || comm->checked[collective].known);
 }
 
 int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request) {
