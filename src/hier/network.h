@@ -71,7 +71,7 @@ struct hier_call {
     const weft_request *request; /* of a part that is waited for, and where the program does; else NULL */
     const void *caller;
     intra_scratch *scratch; /* INTRA_SCRATCHES: see below */
-    const hier_ring *ring;  /* of a persistent one, else NULL */
+    hier_ring *ring;        /* of a persistent one, else NULL */
     hier_pieces pieces;     /* of its vector; set where there is a network part */
     hier_blocks blocks;     /* of those collectives that have them */
 };
@@ -291,33 +291,36 @@ static inline hier_choice hier_choose(weft_comm *comm, const hier_arguments *arg
     return last->choice;
 }
 
-/**
- * Takes the thread's next meeting, in a persistent collective's ring or (NULL) in the team's, and chooses the algorithms. Field by
- * field: setting the whole struct to 0 would take longer.
- */
-static inline void hier_take(hier_call *call, weft_comm *comm, hier_ring *ring, const hier_arguments *arguments,
-                             bool waits) {
+/** What stays as it is however often a call is begun: in a persistent collective's ring or (NULL) the team's, and by which algorithms. */
+static inline void hier_aim(hier_call *call, weft_comm *comm, hier_ring *ring, const hier_arguments *arguments,
+                            intra_scratch *scratch) {
     const hier_layout *layout = comm->layout;
-    intra_member *member = ring ? &ring->intra->members[comm->thread] : comm->member;
-    call->chain = hier_next_chain(member, ring, arguments);
-    intra_take(&call->meeting, member, (uint32_t)(call->chain >> 32), waits);
     call->comm = comm;
     call->arguments = arguments;
+    call->ring = ring;
+    call->scratch = scratch;
     call->choice = hier_choose(comm, arguments);
+    call->root_node = layout->nodes > 1 ? hier_layout_node(layout, arguments->root) : 0;
+    call->root_thread = arguments->root - (int)layout->offsets[call->root_node];
+}
+
+/** Takes the thread's next meeting. Field by field: setting the whole struct to 0 would take longer. */
+static inline void hier_take(hier_call *call, bool waits) {
+    const weft_comm *comm = call->comm;
+    hier_ring *ring = call->ring;
+    intra_member *member = ring ? &ring->intra->members[comm->thread] : comm->member;
+    call->chain = hier_next_chain(member, ring, call->arguments);
+    intra_take(&call->meeting, member, (uint32_t)(call->chain >> 32), waits);
     call->start = NULL;
     call->looks = 0;
     call->error = WEFT_SUCCESS;
     call->lengths_differ = false;
     call->at = 0;
-    call->ring = ring;
     call->request = NULL;
-    call->root_node = 0;
-    if (layout->nodes > 1) {
+    if (comm->layout->nodes > 1) {
         hier_slot *slots = ring ? ring->slots : comm->team->slots;
         call->slot = &slots[call->meeting.sequence & (call->meeting.team->slots - 1)];
-        call->root_node = hier_layout_node(layout, arguments->root);
     }
-    call->root_thread = arguments->root - (int)layout->offsets[call->root_node];
     if (waits) {
         call->meeting.idle = hier_idle;
         call->meeting.idle_argument = call;

@@ -13,8 +13,8 @@ static hier_part *part_of(weft_request *request) {
 
 int hier_thread_run(weft_comm *comm, const hier_arguments *arguments) {
     hier_call call;
-    hier_take(&call, comm, NULL, arguments, true);
-    call.scratch = comm->member->scratch;
+    hier_aim(&call, comm, NULL, arguments, comm->member->scratch);
+    hier_take(&call, true);
     if (!intra_is_free(&call.meeting))
         hier_await_slot(&call);
     hier_occupy(&call);
@@ -187,17 +187,15 @@ static void refuse(hier_part *part) {
 
 void hier_part_restart(weft_request *request) {
     hier_part *part = part_of(request);
-    weft_comm *comm = part->base.comm, *on = hier_comm_inner(comm);
-    hier_ring *ring = part->ring;
-    hier_call *call = &part->call;
+    weft_comm *comm = part->base.comm;
+    (void)hier_comm_inner(comm); /* on which the call is */
     if (comm->member->retired) {
         refuse(part);
         return;
     }
     if (part->arguments.staging)
         hier_staging_pack(part->arguments.staging);
-    hier_take(call, on, ring, &part->arguments, false);
-    call->scratch = part->scratch;
+    hier_take(&part->call, false);
     part->state = HIER_QUEUED;
     part->base.active = true;
     part->began_ticks = hier_observe_start(comm, part->arguments.row);
@@ -205,7 +203,7 @@ void hier_part_restart(weft_request *request) {
     bool alone = !comm->running && !comm->queued;
     if (alone && advance(part))
         return;
-    if (ring || part->state != HIER_QUEUED)
+    if (part->ring || part->state != HIER_QUEUED)
         link_to(&comm->running, part);
     else
         queue(part);

@@ -208,6 +208,7 @@ int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persis
         return code;
     }
     part->run = hier_thread_collective(comm, &part->arguments);
+    hier_aim(&part->call, hier_comm_inner(comm), part->ring, &part->arguments, part->scratch);
     part->base.persistent = persistent;
     if (may_repeat(comm, part))
         part->alike = comm->checked[arguments->collective].number + 1;
