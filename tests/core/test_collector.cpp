@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <memory>
 #include <poll.h>
+#include <random>
 #include <string>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -320,6 +321,55 @@ TEST_F(Collector, CutsOffWhoSendsNonsense) {
     report(1);
     EXPECT_NE(last.find("weft_barrier"), std::string::npos) << last;
     EXPECT_EQ(last.find("weft_scan"), std::string::npos) << last;
+}
+
+// Packets of any kind from anybody, whole and in parts: who behaves is served all the same.
+TEST_F(Collector, SurvivesWhateverIsSent) {
+    std::mt19937 random(7);
+    auto below = [&](unsigned most) { return unsigned(random() % most); };
+    auto good = enter(0);
+    std::vector<std::unique_ptr<Caller>> bad;
+    for (int round = 0; round < 3000; round++) {
+        if (bad.size() < 8 && below(4) == 0)
+            bad.push_back(connect());
+        if (bad.empty())
+            continue;
+        size_t which = below(unsigned(bad.size()));
+        static core_packet packet;
+        uint32_t kind = below(9), process = below(4) ? 1 + below(2) : random(), count = below(3) ? below(3) : random();
+        packet.head = core_packet_head_of(core_packet_kind(kind), below(4), int(process));
+        memcpy(packet.head.key, address.key, sizeof(packet.head.key));
+        packet.head.count = count;
+        packet.head.version += below(40) == 0;
+        packet.head.key[below(16)] ^= below(20) == 0;
+        for (core_row &row : packet.rows) {
+            row = row_of(int(process), "weft_barrier", below(10));
+            row.presence = below(10) ? row.presence : int(random());
+            row.comm = row.ranks = int(below(5) ? below(100) : random());
+            memset(row.place, below(256), sizeof(row.place));
+        }
+        size_t bytes = below(3) ? core_packet_bytes(count <= CORE_PACKET_ROWS ? count : 0) : below(sizeof(packet));
+        (void)send(bad[which]->socket, &packet, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (below(6) == 0)
+            bad.erase(bad.begin() + int(which));
+        take(core_collector_move(collector, nullptr));
+        while (good->hears()) { // somebody has said that he waits for too long
+            core_packet_head head = good->hear();
+            ASSERT_EQ(head.kind, unsigned(CORE_PACKET_ASK));
+            good->say(CORE_PACKET_ROWS_OF, 0, head.question, {row_of(0, "weft_scan")});
+        }
+    }
+    bad.clear();
+    while (core_collector_wait_ms(collector) >= 0)
+        move();
+    while (good->hears())
+        good->hear();
+    int before = reports;
+    core_collector_ask(collector);
+    uint32_t question = asked(*good);
+    good->say(CORE_PACKET_ROWS_OF, 0, question, {row_of(0, "weft_gather")});
+    report(before + 1);
+    EXPECT_NE(last.find("weft_gather"), std::string::npos) << last;
 }
 
 TEST_F(Collector, StrangersDoNotKeepOthersOut) {
