@@ -25,6 +25,8 @@ static inline void core_copy_short(void *to, const void *from, size_t bytes) {
             memcpy(out + last - step, in + last - step, step);
         }
         memcpy(out + last, in + last, step);
+    } else if (bytes == sizeof(uint32_t)) {
+        memcpy(out, in, sizeof(uint32_t));
     } else if (bytes) {
         memcpy(out, in, bytes);
     }

@@ -27,27 +27,34 @@ static int list_arrays(const hier_arguments *a, int sides, const void *arrays[MO
     return count;
 }
 
-/* Of few ranks in less time than a call of memcmp takes. */
-static inline bool are_same(const size_t *kept, const unsigned char *given, size_t ranks) {
-    if (ranks > FEW_RANKS)
-        return memcmp(kept, given, ranks * sizeof(*kept)) == 0;
-    size_t differ = 0;
-    for (size_t rank = 0; rank < ranks; rank++) {
+/* Of few ranks in less time than a call of memcmp, or setting up a loop of vectors, takes. */
+static inline bool are_same(const size_t *kept, const void *given, size_t ranks) {
+    const unsigned char *at = given;
+    if (!given || ranks > FEW_RANKS)
+        return given && memcmp(kept, given, ranks * sizeof(*kept)) == 0;
+    for (size_t rank = 0; rank < ranks; rank++, at += sizeof(size_t)) {
         size_t entry;
-        memcpy(&entry, given + rank * sizeof(entry), sizeof(entry));
-        differ |= kept[rank] ^ entry;
+        memcpy(&entry, at, sizeof(entry));
+        if (entry != kept[rank])
+            return false;
     }
-    return !differ;
+    return true;
 }
 
-bool hier_has_same_arrays(const weft_comm *comm, const hier_arguments *arguments, const hier_checked *last) {
-    const void *arrays[MOST_ARRAYS];
+/* As list_arrays() has them. */
+bool hier_has_same_arrays(const weft_comm *comm, const hier_arguments *a, const hier_checked *last) {
     const size_t ranks = (size_t)comm->size;
-    const int count = list_arrays(arguments, last->sides, arrays);
-    for (int i = 0; i < count; i++)
-        if (!arrays[i] || !are_same(last->entries + (size_t)i * ranks, arrays[i], ranks))
+    const bool displaced = a->collective != INTER_REDUCE_SCATTER, typed = a->collective == INTER_ALLTOALLW;
+    const size_t *kept = last->entries;
+    if (last->sides & HIER_SENDS) {
+        if (!are_same(kept, a->send_counts, ranks) || !are_same(kept + ranks, a->send_displs, ranks) ||
+            (typed && !are_same(kept + 2 * ranks, a->send_types, ranks)))
             return false;
-    return true;
+        kept += (2 + (size_t)typed) * ranks;
+    }
+    return !(last->sides & HIER_RECEIVES) ||
+           (are_same(kept, a->recv_counts, ranks) && (!displaced || are_same(kept + ranks, a->recv_displs, ranks)) &&
+            (!typed || are_same(kept + 2 * ranks, a->recv_types, ranks)));
 }
 
 /* False: no memory for it, so that the next call is checked, too. */

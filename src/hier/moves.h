@@ -82,6 +82,10 @@ static inline void hier_move(const hier_call *call, core_data to, core_data from
     const bool runs = to.type->contiguous && from.type->contiguous;
     if (to.buffer == from.buffer && (to.type == from.type || runs))
         return;
+    if (runs && part.count <= CORE_SHORT_BYTES) {
+        core_copy_short((char *)to.buffer + part.begin, (const char *)from.buffer + part.begin, part.count);
+        return;
+    }
     const size_t whole = hier_stream_of(call, to), end = part.begin + part.count;
     if (whole >= CORE_STREAM_LEAST)
         core_copy_around(to, from, part.begin, end, whole);
