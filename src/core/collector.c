@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <core/clock.h>
 #include <core/collector.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -6,11 +7,10 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MAX_LOOKS = 256, STRANGERS = 64 };
-static const double ANSWER_S = 2; /* who has not answered by then is not waited for */
+#define ANSWER_NS UINT64_C(2000000000) /* who has not answered by then is not waited for */
 
 /* A connection, and the packet that comes over it. */
 typedef struct caller {
@@ -40,18 +40,12 @@ struct core_collector {
     int strangers; /* callers that have not said hello */
     bool asking, asked_by_user;
     uint32_t question;
-    double limit_s;   /* when asking ends, on the monotonic clock */
-    double hang_s;    /* what a process calls too long */
-    core_roll answer; /* so far */
-    core_roll last;   /* the last report of waits that were too long … */
-    double last_s;    /* … for which this was too long */
+    uint64_t limit_ns; /* when asking ends (core_now_ns) */
+    double hang_s;     /* what a process calls too long */
+    core_roll answer;  /* so far */
+    core_roll last;    /* the last report of waits that were too long … */
+    double last_s;     /* … for which this was too long */
 };
-
-static double now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static bool watch(core_collector *collector, int fd, caller *from) {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = from};
@@ -191,7 +185,7 @@ static core_report finish(core_collector *collector, const bool *ended) {
 static void ask(core_collector *collector, bool by_user) {
     collector->asked_by_user = by_user;
     collector->asking = true;
-    collector->limit_s = now_s() + ANSWER_S;
+    collector->limit_ns = core_now_ns() + ANSWER_NS;
     collector->question++;
     collector->answer.count = 0;
     listen_again(collector);
@@ -334,7 +328,7 @@ core_report core_collector_move(core_collector *collector, const bool *ended) {
     for (int looks = 0;
          looks < MAX_LOOKS + 4 * collector->processes && epoll_wait(collector->events, &event, 1, 0) == 1; looks++)
         look_at(collector, event.data.ptr);
-    if (collector->asking && (is_complete(collector) || now_s() >= collector->limit_s))
+    if (collector->asking && (is_complete(collector) || core_now_ns() >= collector->limit_ns))
         return finish(collector, ended);
     return (core_report){NULL, false};
 }
@@ -351,6 +345,8 @@ void core_collector_ask(core_collector *collector) {
 }
 
 int core_collector_wait_ms(const core_collector *collector) {
-    double left_ms = (collector->limit_s - now_s()) * 1e3 + 1;
-    return !collector->asking ? -1 : left_ms < 0 ? 0 : (int)left_ms;
+    const uint64_t now_ns = core_now_ns();
+    if (!collector->asking)
+        return -1;
+    return now_ns >= collector->limit_ns ? 0 : (int)((collector->limit_ns - now_ns) / 1000000u) + 1;
 }

@@ -8,27 +8,27 @@
 enum { MOST_ARRAYS = 6, FEW_RANKS = 8 };
 _Static_assert(sizeof(ptrdiff_t) == sizeof(size_t) && sizeof(void *) == sizeof(size_t), "entries are of one length");
 
-static int list_arrays(const hier_arguments *a, int sides, const void *arrays[MOST_ARRAYS]) {
+/* What is done with one of them and the room for its copy; false: no more. */
+typedef bool visitor(size_t *kept, const void *given, size_t ranks);
+
+/* Of those of a call's sides, until one says false. `visit` becomes a part of it. */
+__attribute__((always_inline)) static inline bool for_arrays(const weft_comm *comm, const hier_arguments *a, int sides,
+                                                             size_t *kept, visitor *visit) {
     const bool displaced = a->collective != INTER_REDUCE_SCATTER, typed = a->collective == INTER_ALLTOALLW;
-    int count = 0;
+    const size_t ranks = (size_t)comm->size;
     if (sides & HIER_SENDS) {
-        arrays[count++] = a->send_counts;
-        arrays[count++] = a->send_displs;
-        if (typed)
-            arrays[count++] = a->send_types;
+        if (!visit(kept, a->send_counts, ranks) || !visit(kept + ranks, a->send_displs, ranks) ||
+            (typed && !visit(kept + 2 * ranks, a->send_types, ranks)))
+            return false;
+        kept += (2 + (size_t)typed) * ranks;
     }
-    if (sides & HIER_RECEIVES) {
-        arrays[count++] = a->recv_counts;
-        if (displaced)
-            arrays[count++] = a->recv_displs;
-        if (typed)
-            arrays[count++] = a->recv_types;
-    }
-    return count;
+    return !(sides & HIER_RECEIVES) ||
+           (visit(kept, a->recv_counts, ranks) && (!displaced || visit(kept + ranks, a->recv_displs, ranks)) &&
+            (!typed || visit(kept + 2 * ranks, a->recv_types, ranks)));
 }
 
 /* Of few ranks in less time than a call of memcmp, or setting up a loop of vectors, takes. */
-static inline bool are_same(const size_t *kept, const void *given, size_t ranks) {
+static inline bool is_same(size_t *kept, const void *given, size_t ranks) {
     const unsigned char *at = given;
     if (!given || ranks > FEW_RANKS)
         return given && memcmp(kept, given, ranks * sizeof(*kept)) == 0;
@@ -41,34 +41,23 @@ static inline bool are_same(const size_t *kept, const void *given, size_t ranks)
     return true;
 }
 
-/* As list_arrays() has them. */
+static inline bool keep(size_t *kept, const void *given, size_t ranks) {
+    memcpy(kept, given, ranks * sizeof(*kept));
+    return true;
+}
+
 bool hier_has_same_arrays(const weft_comm *comm, const hier_arguments *a, const hier_checked *last) {
-    const size_t ranks = (size_t)comm->size;
-    const bool displaced = a->collective != INTER_REDUCE_SCATTER, typed = a->collective == INTER_ALLTOALLW;
-    const size_t *kept = last->entries;
-    if (last->sides & HIER_SENDS) {
-        if (!are_same(kept, a->send_counts, ranks) || !are_same(kept + ranks, a->send_displs, ranks) ||
-            (typed && !are_same(kept + 2 * ranks, a->send_types, ranks)))
-            return false;
-        kept += (2 + (size_t)typed) * ranks;
-    }
-    return !(last->sides & HIER_RECEIVES) ||
-           (are_same(kept, a->recv_counts, ranks) && (!displaced || are_same(kept + ranks, a->recv_displs, ranks)) &&
-            (!typed || are_same(kept + 2 * ranks, a->recv_types, ranks)));
+    return for_arrays(comm, a, last->sides, last->entries, is_same);
 }
 
 /* False: no memory for it, so that the next call is checked, too. */
 static bool keep_arrays(const weft_comm *comm, const hier_arguments *a, hier_checked *checked) {
-    const void *arrays[MOST_ARRAYS];
-    const size_t ranks = (size_t)comm->size;
     checked->sides = hier_sides_with_arrays(comm, a);
     if (checked->sides && !checked->entries)
-        checked->entries = malloc(MOST_ARRAYS * ranks * sizeof(size_t));
+        checked->entries = malloc(MOST_ARRAYS * (size_t)comm->size * sizeof(size_t));
     if (checked->sides && !checked->entries)
         return false;
-    for (int count = list_arrays(a, checked->sides, arrays), i = 0; i < count; i++)
-        memcpy(checked->entries + (size_t)i * ranks, arrays[i], ranks * sizeof(size_t));
-    return true;
+    return for_arrays(comm, a, checked->sides, checked->entries, keep);
 }
 
 int hier_check_and_note(const weft_comm *comm, hier_arguments *a, hier_checked *checked) {

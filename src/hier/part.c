@@ -188,7 +188,7 @@ static void refuse(hier_part *part) {
 void hier_part_restart(weft_request *request) {
     hier_part *part = part_of(request);
     weft_comm *comm = part->base.comm;
-    (void)hier_comm_inner(comm); /* on which the call is */
+    (void)hier_comm_inner(comm); /* what the call is on learns what this handle has under way */
     if (comm->member->retired) {
         refuse(part);
         return;

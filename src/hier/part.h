@@ -26,7 +26,7 @@ typedef struct hier_part {
     enum hier_part_state state;
     hier_collective *run;
     bool prepared;  /* it may have a ring, staged memory or types that it keeps */
-    uint32_t alike; /* its arguments are those that were noted with this number, less 1 (hier_checked); 0: of others */
+    uint64_t alike; /* its arguments are those that were noted with this number, less 1 (hier_checked); 0: of others */
     hier_arguments arguments; /* on staged memory, if there is some */
     hier_call call;
     intra_scratch scratch[INTRA_SCRATCHES];

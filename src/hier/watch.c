@@ -34,11 +34,12 @@ typedef struct hier_watch {
     core_packet packet;
 } hier_watch;
 
-/* The collector is gone or talks nonsense: on without it. */
+/* The collector is gone or talks nonsense: on without it, and what it was told last is told anew. */
 static void hang_up(hier_watch *watch) {
     close(watch->socket);
     watch->socket = -1;
     watch->welcome = false;
+    watch->told_ns = watch->vain_ns = 0;
 }
 
 /* Sends the packet, whose head is filled in but for the number of rows. */
@@ -71,14 +72,15 @@ static void listen_to_collector(hier_watch *watch) {
     core_packet_head head;
     ssize_t bytes = recv(watch->socket, &head, sizeof(head), MSG_WAITALL);
     bool good = bytes == sizeof(head) && core_packet_valid(&head);
-    if (good && head.kind == CORE_PACKET_WELCOME)
+    if (good && head.kind == CORE_PACKET_WELCOME) {
         watch->welcome = true;
-    else if (good && head.kind == CORE_PACKET_ASK)
+    } else if (good && head.kind == CORE_PACKET_ASK) {
+        watch->asked_ns = core_now_ns();
+        watch->vain_ns = 0;
         answer(watch, head.question);
-    else
+    } else {
         hang_up(watch);
-    watch->asked_ns = core_now_ns();
-    watch->vain_ns = 0;
+    }
 }
 
 /* It does not read, or sends a part: not for ever. */
@@ -105,17 +107,15 @@ static void write_report(hier_watch *watch, core_roll *roll, double longest_s) {
 
 /* The collector asks at once when it is told, or has just asked. Does it, or is it stopped, or its host gone? */
 static void look_at_collector(hier_watch *watch) {
-    if (watch->vain_ns && core_now_ns() - watch->vain_ns > PATIENCE_NS) {
+    if (watch->vain_ns && core_now_ns() - watch->vain_ns > PATIENCE_NS)
         hang_up(watch);
-        watch->told_ns = watch->vain_ns = 0;
-    }
 }
 
 static void tell_collector(hier_watch *watch, int limit_s) {
     uint64_t now_ns = core_now_ns();
     watch->packet.head = core_packet_head_of(CORE_PACKET_HANG, (uint32_t)limit_s, watch->process);
     send_packet(watch, 0);
-    if (!watch->vain_ns && now_ns - watch->asked_ns > PATIENCE_NS)
+    if (watch->welcome && !watch->vain_ns && now_ns - watch->asked_ns > PATIENCE_NS)
         watch->vain_ns = now_ns;
 }
 

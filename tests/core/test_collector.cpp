@@ -130,6 +130,15 @@ class Collector : public testing::Test {
         EXPECT_EQ(head.kind, unsigned(CORE_PACKET_ASK));
         return head.question;
     }
+    // The user calls the roll, and of those that are asked the process answers that it is in `call`.
+    void call_roll(Caller &caller, int process, const char *call) {
+        int before = reports;
+        core_collector_ask(collector);
+        uint32_t question = asked(caller);
+        caller.say(CORE_PACKET_ROWS_OF, process, question, {row_of(process, call)});
+        report(before + 1);
+        EXPECT_NE(last.find(call), std::string::npos) << last;
+    }
     void expect_cut_off(const Caller &caller) {
         EXPECT_EQ(answer_to(caller).kind, 0u);
     }
@@ -237,10 +246,7 @@ TEST_F(Collector, SaysWhoIsMissing) {
     one.reset();
     while (!core_collector_through(collector, 2))
         move();
-    core_collector_ask(collector);
-    uint32_t question = asked(*zero);
-    zero->say(CORE_PACKET_ROWS_OF, 0, question, {row_of(0, "weft_barrier")});
-    report(1);
+    call_roll(*zero, 0, "weft_barrier");
     EXPECT_NE(last.find("process 1: has hung up; has it ended?"), std::string::npos) << last;
     EXPECT_NE(last.find("process 2: before weft_init or after weft_finalize"), std::string::npos) << last;
 
@@ -274,11 +280,7 @@ TEST_F(Collector, WhoStartsWeftAgainIsInAgain) {
     auto second = enter(1);
     EXPECT_FALSE(core_collector_through(collector, 1));
     expect_cut_off(*first);
-    core_collector_ask(collector);
-    uint32_t question = asked(*second);
-    second->say(CORE_PACKET_ROWS_OF, 1, question, {row_of(1, "weft_barrier")});
-    report(1);
-    EXPECT_NE(last.find("weft_barrier"), std::string::npos);
+    call_roll(*second, 1, "weft_barrier");
 }
 
 TEST_F(Collector, CutsOffWhoSendsNonsense) {
@@ -364,12 +366,7 @@ TEST_F(Collector, SurvivesWhateverIsSent) {
         move();
     while (good->hears())
         good->hear();
-    int before = reports;
-    core_collector_ask(collector);
-    uint32_t question = asked(*good);
-    good->say(CORE_PACKET_ROWS_OF, 0, question, {row_of(0, "weft_gather")});
-    report(before + 1);
-    EXPECT_NE(last.find("weft_gather"), std::string::npos) << last;
+    call_roll(*good, 0, "weft_gather");
 }
 
 TEST_F(Collector, StrangersDoNotKeepOthersOut) {
@@ -420,10 +417,7 @@ TEST_F(Collector, AForkedChildKeepsNothingAlive) {
         for (int look = 0; look < 20; look++)
             move();
     }
-    core_collector_ask(collector);
-    uint32_t question = asked(*zero);
-    zero->say(CORE_PACKET_ROWS_OF, 0, question, {row_of(0, "weft_barrier")});
-    report(1);
+    call_roll(*zero, 0, "weft_barrier");
     EXPECT_NE(last.find("process 1: has hung up"), std::string::npos) << last;
     close(hold[1]);
     close(hold[0]);
