@@ -3,6 +3,11 @@
 #include <hier/direct.h>
 #include <string.h>
 
+/* To copy so much at most, for the others to read without a system call, takes less time than that. */
+#define WINDOW_MOST           ((size_t)64 << 10)
+/* … and where only one process reads it. */
+#define WINDOW_MOST_OF_GATHER ((size_t)16 << 10)
+
 /* What lies in no run at the receiver is read by as much, and unpacked from there. */
 #define BOUNCE_BYTES ((size_t)32 << 10)
 
@@ -18,9 +23,18 @@ static uint64_t *incoming(const hier_call *call) {
     return outgoing(call) + hier_threads(call) + 1;
 }
 
+static bool has_one_reader(const hier_call *call) {
+    return inter_is(call->arguments->collective, INTER_GATHERS);
+}
+
+bool hier_shows_copies(const hier_call *call, size_t bytes) {
+    const size_t most = has_one_reader(call) ? WINDOW_MOST_OF_GATHER : WINDOW_MOST;
+    return call->comm->world->window.take && !call->comm->layout->crowded && bytes <= most;
+}
+
 /* Are the data of one node's threads read by those of another? */
 static bool are_read(const hier_call *call, int giver, int reader) {
-    if (hier_gathers(call->arguments->collective))
+    if (has_one_reader(call))
         return reader == call->root_node;
     return !hier_scatters(call->arguments->collective) || giver == call->root_node;
 }
@@ -28,7 +42,7 @@ static bool are_read(const hier_call *call, int giver, int reader) {
 /* The threads whose data others may read: all, or those of other nodes than the root's, or the root alone. */
 static intra_slice readable(const hier_call *call) {
     const size_t threads = (size_t)hier_threads(call);
-    if (hier_gathers(call->arguments->collective))
+    if (has_one_reader(call))
         return (intra_slice){0, hier_on_root_node(call) ? 0 : threads};
     if (!hier_scatters(call->arguments->collective))
         return (intra_slice){0, threads};
@@ -37,9 +51,15 @@ static intra_slice readable(const hier_call *call) {
 
 /* The bytes that a node reads here, as if they were sent. */
 static size_t bytes_read(const hier_call *call, int node) {
-    const size_t each =
-        hier_gathers(call->arguments->collective) ? 1 : (size_t)hier_layout_threads(call->comm->layout, node);
-    return readable(call).count * each * call->arguments->bytes;
+    const hier_arguments *arguments = call->arguments;
+    size_t bytes = 0;
+    if (arguments->collective == INTER_ALLGATHERV) {
+        for (size_t thread = 0; thread < (size_t)hier_threads(call); thread++)
+            bytes += arguments->recv_counts[hier_first_rank(call) + thread] * arguments->recv_type->size_bytes;
+        return bytes;
+    }
+    bytes = readable(call).count * arguments->bytes;
+    return hier_gathers(arguments->collective) ? bytes : bytes * (size_t)hier_layout_threads(call->comm->layout, node);
 }
 
 void *hier_packed(const hier_call *call, core_data block) {
@@ -51,19 +71,22 @@ void *hier_packed(const hier_call *call, core_data block) {
 }
 
 const void *hier_direct_run(const hier_call *call, core_data block) {
-    return block.type->contiguous ? block.buffer : hier_packed(call, block);
+    const bool as_it_lies = block.type->contiguous && !hier_shows_copies(call, core_data_bytes(block));
+    return as_it_lies ? block.buffer : hier_packed(call, block);
 }
 
 const void *hier_blocks_for_others(const hier_call *call) {
-    const size_t bytes = call->arguments->bytes, ranks = (size_t)call->comm->size;
-    if (hier_own_sent(call, 0, bytes).type->contiguous)
+    const size_t bytes = call->arguments->bytes, ranks = (size_t)call->comm->size, first = hier_first_rank(call);
+    core_data all = hier_own_sent(call, 0, bytes);
+    if (all.type->contiguous && !hier_shows_copies(call, bytes * ranks))
         return call->arguments->send;
     char *copy = hier_more_scratch(call, HIER_COPIES, bytes * ranks);
-    for (size_t rank = 0; copy && rank < ranks; rank++) {
-        const core_data block = hier_own_sent(call, rank, bytes);
-        if (!hier_is_of_node(call, rank))
-            core_pack(hier_at(copy, rank, bytes), block.buffer, block.type, block.count, 0, bytes);
-    }
+    if (!copy)
+        return NULL;
+    all.count *= ranks;
+    const size_t begin = bytes * first, end = bytes * (first + (size_t)hier_threads(call));
+    core_pack(copy, all.buffer, all.type, all.count, 0, begin);
+    core_pack(copy + end, all.buffer, all.type, all.count, end, bytes * ranks);
     return copy;
 }
 

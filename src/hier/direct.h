@@ -25,10 +25,16 @@
  */
 void hier_direct_offer(hier_call *call, const void *send);
 
+/**
+ * Does it pay to copy so much of a thread's data into memory that other processes read without a system call (window.h)? Where all have cores
+ * and several threads read it: those would get into each other's way in the kernel.
+ */
+bool hier_shows_copies(const hier_call *call, size_t bytes);
+
 /** A copy of it in one run, which the call owns; NULL without memory. */
 void *hier_packed(const hier_call *call, core_data block);
 
-/** Where others read a block: as it lies, or in a copy of it, should it lie in several runs. NULL as hier_packed(). */
+/** Where others read a block: as it lies, or in a copy of it, should it lie in several runs, or that pay. NULL as hier_packed(). */
 const void *hier_direct_run(const hier_call *call, core_data block);
 
 /** Likewise of a block for each rank, those for other nodes alone, each in its place: what this thread sends. */

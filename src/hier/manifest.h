@@ -18,13 +18,13 @@
 
 /**
  * Up to so many bytes a block is packed: to read it from another process, and to have its thread wait for that, takes longer than to copy it
- * twice. Of an alltoallv one thread packs what all have for all, of a gatherv a block of each, and who scatters is alone anyway.
+ * twice; where it is read from a window (window.h) that is soon over. Of an alltoallv one thread packs what all have for all, of a gatherv a block of each, and who scatters is alone anyway.
  */
 static inline size_t hier_manifest_short_bytes(const hier_call *call) {
     const enum inter_collective collective = call->arguments->collective;
     const bool gathers = hier_gathers(collective), scatters = hier_scatters(collective);
     if (!call->comm->layout->crowded)
-        return gathers || scatters ? 2048 : 1024;
+        return gathers || scatters ? 2048 : call->comm->world->window.take ? 256 : 1024;
     return gathers ? 4096 : scatters ? 8192 : 2048;
 }
 

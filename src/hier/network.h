@@ -120,11 +120,16 @@ static inline void *hier_scratch(const hier_call *call, size_t bytes) {
 }
 
 /**
- * More of it: what is copied since the call is in place; what the leader has planned; for start functions, arrays by node; and the user's
- * arrays, of a call that returns before it is over.
+ * More of it: copies of what others read, as in place, where other processes of the host read it too (window.h); what the leader has planned;
+ * for start functions, arrays by node; and the user's arrays, of a call that returns before it is over.
  */
 enum { HIER_COPIES = 1, HIER_PLAN, HIER_ARRAYS, HIER_COUNTS };
 _Static_assert(HIER_COUNTS < INTRA_SCRATCHES, "a scratch for each");
+
+/** Of a thread's scratches, which are empty. */
+static inline void hier_scratch_opens(const hier_world *world, intra_scratch *scratches) {
+    scratches[HIER_COPIES].source = world->window.take ? &world->window : NULL;
+}
 
 static inline void *hier_more_scratch(const hier_call *call, int which, size_t bytes) {
     return intra_scratch_take(&call->scratch[which], bytes);

@@ -100,6 +100,8 @@ static hier_part *take(weft_comm *comm) {
         part->base = (weft_request){.pooled = part->base.pooled, .kind = HIER_PART, .comm = comm};
     else
         core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a request", comm->rank);
+    if (part)
+        hier_scratch_opens(comm->world, part->scratch);
     return part;
 }
 

@@ -109,7 +109,7 @@ static bool room_take(side *made, size_t bytes) {
 }
 
 static void room_give(const side *freed) {
-    intra_scratch room = {freed->memory, freed->room};
+    intra_scratch room = {.memory = freed->memory, .bytes = freed->room};
     if (room.memory && room.bytes >= LEAST_KEPT && room.bytes <= MOST_KEPT)
         room = keep_spare(room);
     free(room.memory);

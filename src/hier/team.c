@@ -147,7 +147,10 @@ int hier_team_make_threads(weft_team *team, core_waiting waiting) {
     if (!team->slots || !team->taken || !team->ledger || (brackets && !team->leaves))
         return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a team of %d threads",
                           team->world->process_comm->rank, threads);
-    return intra_team_create(threads, config->slots, waiting, &team->intra);
+    code = intra_team_create(threads, config->slots, waiting, &team->intra);
+    for (int thread = 0; !code && thread < threads; thread++)
+        hier_scratch_opens(team->world, team->intra->members[thread].scratch);
+    return code;
 }
 
 /* Everybody learns what everybody brings; an error of one is an error of all. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * allgather: nbFT/inline, nbBKT/flags, nbBKT/slices.
+ * allgather: nbFT/inline, nbBKT/flags, nbBKT/slices; nbFT/direct: thread_allgather_direct.c.
  *
  *     inline, one node:       the blocks in the cells; every thread copies all of them
  *     inline, several nodes:  who drives the network brings them together on the tray, the schedule works there in place, and
@@ -10,6 +10,7 @@
  *                             piece by piece, where the nodes' blocks are cut into segments (pieces.h)
  *     slices:                 as flags, but thread t copies slice t of everything, into everybody's receive buffer
  */
+#include <hier/allgather.h>
 #include <hier/moves.h>
 #include <hier/pieces.h>
 #include <string.h>
@@ -139,5 +140,7 @@ static bool by_offers(hier_call *call) {
 }
 
 bool hier_thread_allgather(hier_call *call) {
+    if (hier_is_direct(call))
+        return hier_allgather_directly(call);
     return call->choice.thread == HIER_INLINE ? by_inline(call) : by_offers(call);
 }

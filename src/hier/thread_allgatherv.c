@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * allgatherv: nbBKT/flags, nbBKT/slices.
+ * allgatherv: nbBKT/flags, nbBKT/slices; nbFT/direct: thread_allgather_direct.c.
  *
  *     one node:       every thread copies everybody's block, a short one from its owner's cell (bundle.h), else straight from him
  *     several nodes:  the threads put their blocks where the leader has them, the schedule works there in place, and all
@@ -12,6 +12,7 @@
  * (blocks.h), from which it copies too. The ranks may have them at different displacements.
  */
 #include <core/error.h>
+#include <hier/allgather.h>
 #include <hier/bundle.h>
 #include <string.h>
 
@@ -217,5 +218,7 @@ static bool between_nodes(hier_call *call) {
 bool hier_thread_allgatherv(hier_call *call) {
     if (hier_single_node(call))
         return on_one_node(call);
+    if (hier_is_direct(call)) /* first: all nodes must do that alike */
+        return hier_allgather_directly(call);
     return goes_by_tray(call) ? by_tray(call) : between_nodes(call);
 }

@@ -49,21 +49,27 @@ static bool take(hier_call *call) {
     return awaited;
 }
 
-/* Does a long block for another node lie in several runs? */
-static bool lies_apart(const hier_call *call, const intra_offer *mine) {
+/* Are the long blocks for other nodes read from copies: since one lies in several runs, or since it pays? */
+static bool are_copied(const hier_call *call, const intra_offer *mine) {
     const size_t short_bytes = hier_manifest_short_bytes(call);
+    size_t all = 0;
+    bool any = false, apart = false;
     for (size_t rank = 0; rank < (size_t)call->comm->size; rank++) {
         core_data block = hier_alltoallv_block(mine, rank);
-        if (!hier_is_of_node(call, rank) && !block.type->contiguous && core_data_bytes(block) > short_bytes)
-            return true;
+        const size_t bytes = core_data_bytes(block);
+        all += bytes;
+        if (hier_is_of_node(call, rank) || bytes <= short_bytes)
+            continue;
+        any = true;
+        apart |= !block.type->contiguous;
     }
-    return false;
+    return apart || (any && hier_shows_copies(call, all));
 }
 
 static void show(hier_call *call) {
     intra_offer *mine = hier_alltoallv_mine(call);
     if (!hier_alltoallv_bundle(call, mine, 0))
-        hier_alltoallv_offer(call, mine, call->arguments->in_place || lies_apart(call, mine));
+        hier_alltoallv_offer(call, mine, call->arguments->in_place || are_copied(call, mine));
 }
 
 bool hier_alltoallv_directly(hier_call *call) {

@@ -14,6 +14,23 @@ int hier_world_host(const hier_world *world, int process) {
     return world->bootstrap ? world->bootstrap->host(world->bootstrap, process) : 0;
 }
 
+static void *take_window(void *transport, size_t bytes) {
+    inter_transport *of = transport;
+    return of->window_take(of, bytes);
+}
+
+static bool give_window(void *transport, void *memory, size_t bytes) {
+    inter_transport *of = transport;
+    return of->window_give(of, memory, bytes);
+}
+
+/* When the main channel's transport is known. */
+static void open_window(hier_world *world) {
+    inter_transport *transport = world->channel.transport;
+    if (transport && transport->window_take)
+        world->window = (intra_source){take_window, give_window, transport};
+}
+
 void hier_world_survey(const hier_world *world, hier_layout *layout) {
     int first = hier_world_host(world, hier_layout_process(layout, 0));
     layout->threads = 0;
@@ -119,6 +136,7 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
     made->init_thread = core_self();
     hier_channel_init(&made->channel, made, 1, config->thread_level != WEFT_THREAD_FUNNELED);
     made->channel.transport = transport;
+    open_window(made);
     hier_channel_open(&made->channel, 0, (hier_boxes){&made->mailbox, 1, 0});
     hier_contexts_init(&made->contexts);
     pthread_mutex_init(&made->channels_lock, NULL);
@@ -187,6 +205,7 @@ int hier_world_use_lines(hier_world *world, inter_lines *lines) {
     world->engine.lines_pull = says & CAN_PULL;
     world->channel.transport = world->engine.lines =
         inter_lines_transport(lines, world->transport, says & CAN_PULL, world->lines_wake);
+    open_window(world);
     if (alone)
         inter_lines_carry_all(lines);
     if (!world->waiting.hot)

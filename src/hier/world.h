@@ -20,6 +20,7 @@
 #include <hier/select.h>
 #include <inter/engine.h>
 #include <inter/lines.h>
+#include <intra/team.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -44,6 +45,7 @@ typedef struct hier_world {
     bool lines_wake;            /* … and may: they wake him */
     inter_engine engine;        /* under the funnel, as are the next */
     hier_channel channel;       /* the main one: over the transport, or over the lines on top of it */
+    intra_source window;        /* memory that others of the host read (window.h); without `take`: there is none */
     hier_carrier carrier;
     hier_channel
         *_Atomic channels[INTER_CHANNELS]; /* of threads (channels.h), by number; NULL: not open, nor are the next */

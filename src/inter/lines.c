@@ -7,10 +7,19 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Beyond the limit the process would not get an error, but a signal. */
+static bool may_make_file(size_t bytes) {
+    struct rlimit limit;
+    return !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur >= bytes; /* no limit is the largest number */
+}
+
 static bool make_segment(inter_lines *lines) {
+    if (!may_make_file(lines->segment_bytes))
+        return false;
     lines->descriptor = memfd_create("weft", MFD_CLOEXEC);
     if (lines->descriptor < 0 || ftruncate(lines->descriptor, (off_t)lines->segment_bytes))
         return false;
@@ -18,6 +27,9 @@ static bool make_segment(inter_lines *lines) {
     if (memory == MAP_FAILED)
         return false;
     lines->own = memory;
+    void *window = (char *)memory + lines->segment_bytes - INTER_WINDOW_BYTES;
+    inter_window_open(&lines->window, window);
+    lines->own->head.window = (uintptr_t)window;
     return getrandom(&lines->own->head.cookie, sizeof(uint64_t), 0) == (ssize_t)sizeof(uint64_t);
 }
 
@@ -29,7 +41,7 @@ inter_lines *inter_lines_create(int rank, int size, inter_lines_card *card) {
     lines->descriptor = -1;
     lines->base.rank = rank;
     lines->base.size = size;
-    lines->segment_bytes = sizeof(inter_segment) + (size_t)size * sizeof(inter_lane);
+    lines->segment_bytes = sizeof(inter_segment) + (size_t)size * sizeof(inter_lane) + INTER_WINDOW_BYTES;
     lines->neighbours = calloc((size_t)size, sizeof(*lines->neighbours));
     lines->scratch = malloc(INTER_PART_BYTES);
     if (!lines->neighbours || !lines->scratch || !make_segment(lines)) {
@@ -43,12 +55,12 @@ inter_lines *inter_lines_create(int rank, int size, inter_lines_card *card) {
     return lines;
 }
 
-static void *map_part(int descriptor, size_t offset, size_t bytes) {
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, (off_t)offset);
+static void *map_part(int descriptor, size_t offset, size_t bytes, int access) {
+    void *memory = mmap(NULL, bytes, access, MAP_SHARED, descriptor, (off_t)offset);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* The head of another process's segment and this process's lane in it. */
+/* The head of another process's segment, this process's lane in it, and the window; without that it is read as all else. */
 static bool map_lane(const inter_lines *lines, int descriptor, uint64_t cookie, inter_neighbour *neighbour) {
     struct stat status;
     uint64_t found;
@@ -56,8 +68,12 @@ static bool map_lane(const inter_lines *lines, int descriptor, uint64_t cookie, 
         pread(descriptor, &found, sizeof(found), 0) != (ssize_t)sizeof(found) || found != cookie)
         return false;
     size_t offset = sizeof(inter_segment) + (size_t)lines->base.rank * sizeof(inter_lane);
-    neighbour->head = map_part(descriptor, 0, sizeof(inter_head));
-    neighbour->to = neighbour->head ? map_part(descriptor, offset, sizeof(inter_lane)) : NULL;
+    neighbour->head = map_part(descriptor, 0, sizeof(inter_head), PROT_READ | PROT_WRITE);
+    if (!neighbour->head)
+        return false;
+    neighbour->to = map_part(descriptor, offset, sizeof(inter_lane), PROT_READ | PROT_WRITE);
+    neighbour->window = map_part(descriptor, lines->segment_bytes - INTER_WINDOW_BYTES, INTER_WINDOW_BYTES, PROT_READ);
+    neighbour->window_at = neighbour->head->window;
     return neighbour->to;
 }
 
@@ -108,9 +124,13 @@ void inter_lines_free(inter_lines *lines) {
             munmap(neighbour->to, sizeof(*neighbour->to));
         if (neighbour->head)
             munmap(neighbour->head, sizeof(*neighbour->head));
+        if (neighbour->window)
+            munmap((void *)(uintptr_t)neighbour->window, INTER_WINDOW_BYTES);
     }
-    if (lines->own)
+    if (lines->own) {
+        inter_window_close(&lines->window);
         munmap(lines->own, lines->segment_bytes);
+    }
     if (lines->descriptor >= 0)
         close(lines->descriptor);
     free(lines->neighbours);

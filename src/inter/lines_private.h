@@ -11,6 +11,7 @@
 #include <inter/lane.h>
 #include <inter/offers.h>
 #include <inter/ways.h>
+#include <inter/window.h>
 #include <string.h>
 #include <weft/error.h>
 
@@ -62,6 +63,8 @@ typedef struct inter_neighbour {
     uint64_t eaten[INTER_RINGS];   /* bytes of each ring that are done with */
     struct inter_neighbour *local; /* the next one of this host */
     int process;                   /* … and its process id */
+    const char *window;            /* its window, NULL: not mapped … */
+    uint64_t window_at;            /* … which it has there itself */
     /* What goes to it: */
     uint32_t left; /* free bytes of the line that was opened last */
     bool answers;  /* what came from it last was a tagged message, and nothing has gone to it since */
@@ -95,7 +98,8 @@ struct inter_lines {
     inter_transport base;
     inter_transport *inner;
     inter_segment *own;
-    size_t segment_bytes;
+    size_t segment_bytes; /* with the window behind the lanes */
+    inter_window window;
     uint64_t cookie;
     int descriptor;
     _Atomic bool wakes;  /* processes may sleep while they wait; switched on under the funnel, looked at by anybody */

@@ -383,8 +383,33 @@ static void leave_alone(inter_transport *base) {
     (void)base;
 }
 
+/* Copies what lies in the peer's window. The address is what another process says: nothing else is read. */
+static bool copy_from_window(const inter_neighbour *neighbour, const inter_run *from, const inter_run *to) {
+    const uint64_t at = (uintptr_t)from->iov_base - neighbour->window_at;
+    if (!neighbour->window || at >= INTER_WINDOW_BYTES || from->iov_len > INTER_WINDOW_BYTES - at)
+        return false;
+    memcpy(to->iov_base, neighbour->window + at, from->iov_len);
+    return true;
+}
+
 static int lines_read(const inter_transport *base, int peer, inter_run *from, inter_run *to, size_t runs) {
-    return inter_pull_read_runs(((const inter_lines *)base)->neighbours[peer].process, from, to, runs);
+    const inter_neighbour *neighbour = &((const inter_lines *)base)->neighbours[peer];
+    size_t others = 0;
+    for (size_t run = 0; run < runs; run++) {
+        if (copy_from_window(neighbour, &from[run], &to[run]))
+            continue;
+        from[others] = from[run];
+        to[others++] = to[run];
+    }
+    return inter_pull_read_runs(neighbour->process, from, to, others);
+}
+
+static void *lines_window_take(inter_transport *base, size_t bytes) {
+    return inter_window_take(&((inter_lines *)base)->window, bytes);
+}
+
+static bool lines_window_give(inter_transport *base, void *memory, size_t bytes) {
+    return inter_window_give(&((inter_lines *)base)->window, memory, bytes);
 }
 
 inter_transport *inter_lines_transport(inter_lines *lines, inter_transport *inner, bool pulls, bool wakes) {
@@ -406,6 +431,8 @@ inter_transport *inter_lines_transport(inter_lines *lines, inter_transport *inne
     lines->base.lose = lines_lose;
     lines->base.connected = lines_connected;
     lines->base.read = pulls ? lines_read : NULL;
+    lines->base.window_take = pulls ? lines_window_take : NULL;
+    lines->base.window_give = lines_window_give;
     lines->base.disconnect = lines_disconnect;
     lines->base.close = leave_alone;
     inter_lines_am_open(lines);

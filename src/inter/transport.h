@@ -128,6 +128,12 @@ struct inter_transport {
      * job may.
      */
     int (*read)(const inter_transport *self, int peer, inter_run *from, inter_run *to, size_t runs);
+    /**
+     * Memory of this process that the others read() without a system call, on the boundary of a page; NULL: there is none left. Taken back
+     * with as many bytes: false when it is not such. From any thread, without the funnel. NULL: there is none at all.
+     */
+    void *(*window_take)(inter_transport *self, size_t bytes);
+    bool (*window_give)(inter_transport *self, void *memory, size_t bytes);
     /** Is there a connection to a peer, so that to send costs nothing more? NULL: to all. */
     bool (*connected)(const inter_transport *self, int peer);
     /** Gets ready to sleep: true and where, or false when there is something to progress now. The caller sleeps without the

@@ -281,6 +281,18 @@ static int sim_open_channel(inter_transport *base, int number, inter_directory *
     return code;
 }
 
+/* What is read here is read without a system call anyway. */
+static void *sim_window_take(inter_transport *self, size_t bytes) {
+    (void)self;
+    return aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+}
+
+static bool sim_window_give(inter_transport *self, void *memory, size_t bytes) {
+    (void)self, (void)bytes;
+    free(memory);
+    return true;
+}
+
 int inter_sim_create(int size, uint64_t seed, inter_sim **sim) {
     inter_sim *made = calloc(1, sizeof(*made));
     inter_sim_rank *ranks = calloc((size_t)size, sizeof(*ranks));
@@ -302,6 +314,8 @@ int inter_sim_create(int size, uint64_t seed, inter_sim **sim) {
                                              .carries_layouts = sim_carries_layouts,
                                              .progress = sim_progress,
                                              .read = sim_read,
+                                             .window_take = sim_window_take,
+                                             .window_give = sim_window_give,
                                              .failed_peer = -1,
                                              .cancel = sim_cancel,
                                              .arm = sim_arm,

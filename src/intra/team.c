@@ -68,11 +68,17 @@ void intra_team_free(intra_team *team) {
     free(team);
 }
 
+static void give_back(intra_scratch *scratch) {
+    const intra_source *source = scratch->source;
+    if (!source || !scratch->memory || !source->give(source->owner, scratch->memory, scratch->bytes))
+        free(scratch->memory);
+    scratch->memory = NULL;
+    scratch->bytes = 0;
+}
+
 void intra_scratch_free(intra_scratch *scratches, int count) {
-    for (int i = 0; i < count; i++) {
-        free(scratches[i].memory);
-        scratches[i] = (intra_scratch){0};
-    }
+    for (int i = 0; i < count; i++)
+        give_back(&scratches[i]);
 }
 
 void *intra_scratch_take(intra_scratch *scratch, size_t bytes) {
@@ -83,8 +89,11 @@ void *intra_scratch_take(intra_scratch *scratch, size_t bytes) {
         return NULL;
     if (!room)
         room = 4096;
-    free(scratch->memory);
-    scratch->memory = aligned_alloc(4096, room);
+    give_back(scratch);
+    if (scratch->source)
+        scratch->memory = scratch->source->take(scratch->source->owner, room);
+    if (!scratch->memory)
+        scratch->memory = aligned_alloc(4096, room);
     scratch->bytes = scratch->memory ? room : 0;
     return scratch->memory;
 }

@@ -95,12 +95,20 @@ typedef struct intra_line {
     uint64_t last; /* where the thread has retired: the last collective that it took */
 } intra_line;
 
+/** Where a scratch's memory is taken from, as long as there is some, before malloc is asked. */
+typedef struct intra_source {
+    void *(*take)(void *owner, size_t bytes);              /* on the boundary of a page, or NULL */
+    bool (*give)(void *owner, void *memory, size_t bytes); /* false: it is not from there */
+    void *owner;
+} intra_source;
+
 /** Memory for one collective after the other, grown on demand: pieces of it that one may need beside each other. */
 #define INTRA_SCRATCHES 5
 
 typedef struct intra_scratch {
     void *memory;
     size_t bytes;
+    const intra_source *source; /* or NULL */
 } intra_scratch;
 
 /** What a thread knows; written and read by that thread only. Kept by the team so that a thread may leave and come

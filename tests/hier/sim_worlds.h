@@ -40,6 +40,7 @@ struct JobShape {
     std::string trace = "";                             // WEFT_TRACE
     int eager_limit = 4096, unexpected_limit = 1 << 20; // bytes
     bool progress = false;                              // WEFT_PROGRESS=thread
+    int cores = 2;                                      // that the host seems to have
 
     int ranks() const {
         int sum = 0;
@@ -100,7 +101,7 @@ class SimWorlds {
             strcpy(config.algorithm, shape_.algorithm.c_str());
             strcpy(config.trace, shape_.trace.c_str());
             hier_card card{};
-            card.cores = card.host_cores = 2;
+            card.cores = card.host_cores = shape_.cores;
             hier_world *world = nullptr;
             inter_transport *transport = shape_.threads.size() > 1 ? inter_sim_transport(sim_, rank) : nullptr;
             ASSERT_EQ(hier_world_create(&config, &card, nullptr, transport, &world), WEFT_SUCCESS) << weft_last_error();

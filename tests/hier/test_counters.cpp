@@ -125,11 +125,11 @@ TEST_P(Counters, WhatIsReadIsCounted) {
     threads::Watchdog watchdog(280);
     traffic::Nodes nodes{GetParam()};
     JobShape shape{GetParam()};
-    shape.algorithm = "alltoall=/direct,alltoallv=/direct,alltoallw=/direct,gather=/direct,gatherv=/direct,"
-                      "scatter=/direct,scatterv=/direct";
+    shape.algorithm = "allgather=/direct,allgatherv=/direct,alltoall=/direct,alltoallv=/direct,alltoallw=/direct,"
+                      "gather=/direct,gatherv=/direct,scatter=/direct,scatterv=/direct";
     const size_t times = std::size(traffic::forms);
-    for (inter_collective kind :
-         {INTER_ALLTOALL, INTER_ALLTOALLV, INTER_ALLTOALLW, INTER_GATHER, INTER_GATHERV, INTER_SCATTER, INTER_SCATTERV})
+    for (inter_collective kind : {INTER_ALLGATHER, INTER_ALLGATHERV, INTER_ALLTOALL, INTER_ALLTOALLV, INTER_ALLTOALLW,
+                                  INTER_GATHER, INTER_GATHERV, INTER_SCATTER, INTER_SCATTERV})
         for (size_t words : {size_t(8), size_t(2048)}) {
             weft_counters sum = count(
                 shape,

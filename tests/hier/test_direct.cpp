@@ -44,6 +44,35 @@ int alltoall(weft_comm *comm) {
     return code;
 }
 
+// With `v` the blocks are of different lengths, and the last one lies first.
+int allgather(weft_comm *comm, bool v, bool in_place) {
+    const int self = weft_rank(comm), ranks = weft_size(comm);
+    std::vector<size_t> counts;
+    std::vector<ptrdiff_t> displs(size_t(ranks), 0);
+    for (int from = 0; from < ranks; from++)
+        counts.push_back(v ? (size_t(from) * 1009 + 5) % count : count);
+    for (int from = ranks - 2; from >= 0; from--)
+        displs[size_t(from)] = displs[size_t(from) + 1] + ptrdiff_t(counts[size_t(from) + 1]);
+    const size_t own = counts[size_t(self)], all = size_t(displs[0]) + counts[0];
+    Words send(own), recv(all, ~uint64_t(0));
+    for (size_t i = 0; i < own; i++)
+        send[i] = word(self, 0, i);
+    const size_t place = v ? size_t(displs[size_t(self)]) : size_t(self) * count;
+    if (in_place)
+        std::copy(send.begin(), send.end(), recv.begin() + ptrdiff_t(place));
+    const void *from_here = in_place ? WEFT_IN_PLACE : send.data();
+    int code = v ? weft_allgatherv(from_here, own, WEFT_UINT64_T, recv.data(), counts.data(), displs.data(),
+                                   WEFT_UINT64_T, comm)
+                 : weft_allgather(from_here, own, WEFT_UINT64_T, recv.data(), count, WEFT_UINT64_T, comm);
+    std::fill(send.begin(), send.end(), 0);
+    for (int from = 0; from < ranks && !code; from++)
+        for (size_t i = 0; i < counts[size_t(from)]; i++)
+            EXPECT_EQ(recv[(v ? size_t(displs[size_t(from)]) : size_t(from) * count) + i], word(from, 0, i))
+                << "rank " << self << " from " << from << ", v " << v;
+    std::fill(recv.begin(), recv.end(), 0);
+    return code;
+}
+
 int scatter(weft_comm *comm, int root) {
     int self = weft_rank(comm), ranks = weft_size(comm);
     Words send(self == root ? count * size_t(ranks) : 0), recv(count);
@@ -74,7 +103,20 @@ size_t length_of(int from, int to, int round) {
     return lengths[(from * 7 + to * 3 + round) % int(std::size(lengths))];
 }
 
-constexpr size_t alltoallv_short = 256, gatherv_short = 512, scatterv_short = 1024; // words: hier/manifest.h
+// What goes along with the addresses, in words (hier/manifest.h), where cores are short and where each thread has one.
+struct Short {
+    size_t alltoallv, gatherv, scatterv;
+};
+const Short crowded = {256, 512, 1024}, roomy = {32, 256, 256};
+
+// The way they meet, and whether each thread seems to have a core.
+struct Setting {
+    weft_thread_level level;
+    bool cores;
+    const Short &lengths() const {
+        return cores ? roomy : crowded;
+    }
+};
 
 // Rank `odd` expects `other` words from rank 1. What it does not get stays as it was.
 int alltoallv(weft_comm *comm, int round, int odd = -1, size_t other = 0) {
@@ -148,11 +190,12 @@ int scatterv(weft_comm *comm, int root, int round, int odd = -1, size_t other = 
 }
 
 // Three processes of 2, 3 and 1 threads, whose reads go by `read`.
-void run(int (*read)(const inter_transport *, int, inter_run *, inter_run *, size_t), weft_thread_level level,
+void run(int (*read)(const inter_transport *, int, inter_run *, inter_run *, size_t), Setting setting,
          const std::function<void(weft_comm *)> &body) {
-    JobShape shape{{2, 3, 1}, level};
-    shape.algorithm =
-        "alltoall=/direct,alltoallv=/direct,gather=/direct,gatherv=/direct,scatter=/direct,scatterv=/direct";
+    JobShape shape{{2, 3, 1}, setting.level};
+    shape.cores = setting.cores ? 64 : 2;
+    shape.algorithm = "allgather=/direct,allgatherv=/direct,alltoall=/direct,alltoallv=/direct,gather=/direct,"
+                      "gatherv=/direct,scatter=/direct,scatterv=/direct";
     SimWorlds worlds(shape);
     worlds.run_processes([&](int rank, hier_world *world) {
         static std::once_flag once;
@@ -165,13 +208,14 @@ void run(int (*read)(const inter_transport *, int, inter_run *, inter_run *, siz
     });
 }
 
-class Direct : public ::testing::TestWithParam<weft_thread_level> {};
+class Direct : public ::testing::TestWithParam<Setting> {};
 
 } // namespace
 
 TEST_P(Direct, WhoCannotReadSaysSo) {
     threads::Watchdog watchdog(280);
-    run(read_but_one, GetParam(), [](weft_comm *comm) {
+    const Short lengths = GetParam().lengths();
+    run(read_but_one, GetParam(), [&](weft_comm *comm) {
         bool hit = weft_node(comm) == 1;
         for (int round = 0; round < 14; round++) {
             EXPECT_EQ(alltoall(comm), hit ? WEFT_ERR_TRANSPORT : WEFT_SUCCESS);
@@ -179,6 +223,7 @@ TEST_P(Direct, WhoCannotReadSaysSo) {
                                    ": weft_alltoall: the data in the memory of process 0 cannot be read: " +
                                    weft_strerror(WEFT_ERR_TRANSPORT);
             EXPECT_TRUE(!hit || weft_last_error() == sentence) << weft_last_error();
+            EXPECT_EQ(allgather(comm, round % 2, round % 3 == 0), hit ? WEFT_ERR_TRANSPORT : WEFT_SUCCESS);
             EXPECT_EQ(scatter(comm, 1), hit ? WEFT_ERR_TRANSPORT : WEFT_SUCCESS);
             EXPECT_EQ(scatter(comm, 5), WEFT_SUCCESS);
             for (int root : {2, 4}) { // of process 1, whose threads read for it
@@ -193,7 +238,7 @@ TEST_P(Direct, WhoCannotReadSaysSo) {
             for (int root : {2, 4}) {
                 bool unread = false; // something long from process 0
                 for (int from : {0, 1})
-                    unread |= length_of(from, root, round) > gatherv_short;
+                    unread |= length_of(from, root, round) > lengths.gatherv;
                 int code = gatherv(comm, root, round);
                 if (self == root)
                     EXPECT_EQ(code, unread ? WEFT_ERR_TRANSPORT : WEFT_SUCCESS);
@@ -202,11 +247,11 @@ TEST_P(Direct, WhoCannotReadSaysSo) {
             }
             EXPECT_EQ(gatherv(comm, 5, round), WEFT_SUCCESS);
             EXPECT_EQ(scatterv(comm, 1, round),
-                      hit && length_of(1, self, round) > scatterv_short ? WEFT_ERR_TRANSPORT : WEFT_SUCCESS);
+                      hit && length_of(1, self, round) > lengths.scatterv ? WEFT_ERR_TRANSPORT : WEFT_SUCCESS);
             EXPECT_EQ(scatterv(comm, 5, round), WEFT_SUCCESS);
             bool reads = false;
             for (int from : {0, 1})
-                reads |= length_of(from, self, round) > alltoallv_short;
+                reads |= length_of(from, self, round) > lengths.alltoallv;
             EXPECT_EQ(alltoallv(comm, round), hit && reads ? WEFT_ERR_TRANSPORT : WEFT_SUCCESS);
         }
         EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS);
@@ -218,6 +263,8 @@ TEST_P(Direct, DataStayUntilAllHaveReadThem) {
     run(read_late, GetParam(), [](weft_comm *comm) {
         for (int round = 0; round < 5; round++) {
             EXPECT_EQ(alltoall(comm), WEFT_SUCCESS);
+            for (bool v : {false, true})
+                EXPECT_EQ(allgather(comm, v, round % 2), WEFT_SUCCESS);
             EXPECT_EQ(scatter(comm, round), WEFT_SUCCESS);
             EXPECT_EQ(gather(comm, round), WEFT_SUCCESS);
             EXPECT_EQ(alltoallv(comm, round), WEFT_SUCCESS);
@@ -310,5 +357,9 @@ TEST(DirectAlone, SchedulesOfASlotAreNotMixedUp) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, Direct,
-                         ::testing::Values(WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED, WEFT_THREAD_MULTIPLE),
-                         [](const auto &level) { return level_name(level.param); });
+                         ::testing::Values(Setting{WEFT_THREAD_FUNNELED, false}, Setting{WEFT_THREAD_SERIALIZED, false},
+                                           Setting{WEFT_THREAD_MULTIPLE, false}, Setting{WEFT_THREAD_FUNNELED, true},
+                                           Setting{WEFT_THREAD_SERIALIZED, true}),
+                         [](const auto &setting) {
+                             return level_name(setting.param.level) + (setting.param.cores ? "Cores" : "");
+                         });

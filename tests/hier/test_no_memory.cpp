@@ -405,5 +405,5 @@ TEST(NoMemory, ForSeveral) {
 
 TEST(NoMemory, ForWhatIsReadDirectly) {
     short_memory::spare(sizeof(inter_sim_item));
-    with_each_failing([] { of_several(2, "alltoall=/direct"); }, {true});
+    with_each_failing([] { of_several(2, "allgather=/direct,alltoall=/direct"); }, {true});
 }

@@ -25,8 +25,14 @@ class Rules : public ::testing::TestWithParam<int> {
         for (size_t i = 0; i < candidates_.size(); i++)
             ASSERT_TRUE(inter_algorithm_at(kind_, int(i), &candidates_[i]));
         for (size_t i = 0; i < selector_.count; i++)
-            if (selector_.table[i].collective == kind_)
+            if (selector_.table[i].collective == kind_ && !is_candidate(selector_.process[i]))
                 candidates_.push_back(selector_.process[i]);
+    }
+    bool is_candidate(const inter_algorithm &algorithm) const {
+        for (const inter_algorithm &other : candidates_)
+            if (std::string(other.name) == algorithm.name && other.segment_bytes == algorithm.segment_bytes)
+                return true;
+        return false;
     }
     static double predict(const bench_machine &machine, const inter_algorithm &algorithm, const inter_view &view) {
         inter_prediction made{};

@@ -14,6 +14,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -23,6 +24,7 @@ extern "C" {
 #include <inter/lines.h>
 #include <inter/pull.h>
 #include <inter/transport_sim.h>
+#include <inter/window.h>
 #include <weft/datatype.h>
 #include <weft/error.h>
 }
@@ -797,6 +799,46 @@ TEST_F(Lines, TwoSidesExchangeMessagesOfAllLengths) {
     std::thread other(side, 1);
     side(0);
     other.join();
+}
+
+// What lies in a process's window the others read where they have it mapped, not by way of the kernel, which here may not read it.
+TEST_F(Lines, WindowsAreReadWithoutTheKernel) {
+    const std::string text = "in the window", beside = "somewhere else";
+    const size_t page = size_t(sysconf(_SC_PAGESIZE));
+    char *piece = static_cast<char *>(transport[0]->window_take(transport[0], 2 * page));
+    ASSERT_NE(piece, nullptr);
+    std::copy(text.begin(), text.end(), piece);
+    std::copy(text.begin(), text.end(), piece + 2 * page - text.size());
+    ASSERT_EQ(mprotect(piece, 2 * page, PROT_NONE), 0);
+    for (int reader : {1, 2}) {
+        std::string got(3 * text.size() + beside.size(), '.');
+        inter_run from[] = {{piece, text.size()},
+                            {const_cast<char *>(beside.data()), beside.size()},
+                            {piece + 2 * page - text.size(), text.size()},
+                            {piece + page, 0}};
+        inter_run to[] = {{&got[0], text.size()},
+                          {&got[text.size()], beside.size()},
+                          {&got[text.size() + beside.size()], text.size()},
+                          {&got[0], 0}};
+        EXPECT_EQ(transport[reader]->read(transport[reader], 0, from, to, 4), WEFT_SUCCESS);
+        EXPECT_EQ(got.substr(0, 2 * text.size() + beside.size()), text + beside + text);
+        // What begins in it and goes on behind it is not read there.
+        inter_run over = {piece, INTER_WINDOW_BYTES + 1}, place = {&got[0], INTER_WINDOW_BYTES + 1};
+        EXPECT_NE(transport[reader]->read(transport[reader], 0, &over, &place, 1), WEFT_SUCCESS);
+        inter_run before = {piece - 8, 16}, into = {&got[0], 16};
+        EXPECT_NE(transport[reader]->read(transport[reader], 0, &before, &into, 1), WEFT_SUCCESS);
+        // Nor is that of another process: 2's would begin elsewhere.
+        inter_run other = {piece, 8}, there = {&got[0], 8};
+        EXPECT_NE(transport[1]->read(transport[1], 2, &other, &there, 1), WEFT_SUCCESS);
+    }
+    ASSERT_EQ(mprotect(piece, 2 * page, PROT_READ | PROT_WRITE), 0);
+    EXPECT_TRUE(transport[0]->window_give(transport[0], piece, 2 * page));
+    EXPECT_EQ(transport[0]->window_take(transport[0], 2 * page), piece);
+}
+
+TEST_F(LinesWithoutPulls, HaveNoWindow) {
+    EXPECT_EQ(transport[0]->read, nullptr);
+    EXPECT_EQ(transport[0]->window_take, nullptr);
 }
 
 // An offer is taken back while the other side may be about to copy it: who has taken it back may use the memory for something else.

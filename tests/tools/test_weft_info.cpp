@@ -67,7 +67,7 @@ TEST(Rules, EveryRowIsThere) {
     Result result = run({"--rules"});
     EXPECT_EQ(result.status, 0) << result.err;
     EXPECT_EQ(line_of(result.out, "barrier any"), "barrier any any any DISS/flags model");
-    EXPECT_EQ(line_of(result.out, "allreduce 4 any any"), "allreduce 4 any any RAB:1M/slices host");
+    EXPECT_EQ(line_of(result.out, "allreduce 4 any any"), "allreduce 4 any any RAB:64K/slices cores");
     EXPECT_EQ(line_of(result.out, "alltoallv"), "alltoallv 16 32 any nb1FT/direct reads");
     EXPECT_NE(line_of(result.out, "reduce_scatter any any 1K nbBDE/inline model operations that commute"), "");
     for (const auto &[collective, names] : sim::table_of_names())
@@ -115,7 +115,7 @@ TEST(Why, ReproducibleSums) {
     unsetenv("WEFT_ALGORITHM");
     ASSERT_EQ(result.status, 0) << result.err;
     EXPECT_EQ(line_of(result.out, "allreduce 4 any any"),
-              "allreduce 4 any any RAB:1M/slices host no: for nodes of one host");
+              "allreduce 4 any any RAB:64K/slices cores no: for nodes of one host");
     EXPECT_EQ(count(result.out, "WEFT_ALGORITHM: RAB gives way: it has brackets of its own\n"
                                 "WEFT_ALGORITHM: /tree gives way: it has brackets of its own\n"
                                 "chosen: SFOLD/slices\n"),

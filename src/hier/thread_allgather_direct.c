@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * allgather, allgatherv between processes of one host that may read each other's memory: nbFT/direct.
+ *
+ *     threads    show their blocks │ slices of the node's own │              │ slices of all others, for all threads │
+ *     network                      │ strand 0: addresses      │              │                                       │ strand 1: all is read
+ *
+ * As by slices thread t gets slice t of each block, into the receive buffers of all threads of its node, so that each node reads
+ * each block of another one once (direct.h). No leader brings anything together.
+ */
+#include <hier/allgather.h>
+#include <hier/direct.h>
+
+/* What is read of a block at once is still in the cache when it is copied to the other threads. */
+#define READ_BYTES ((size_t)128 << 10)
+
+/* How long a rank's block is: all have counted alike, or are not in the same call. */
+static size_t bytes_of(const hier_call *call, size_t rank) {
+    const hier_arguments *own = call->arguments;
+    return own->collective == INTER_ALLGATHERV ? own->recv_counts[rank] * own->recv_type->size_bytes : own->bytes;
+}
+
+/* Where a thread of the node wants it. */
+static core_data place_of(const hier_call *call, int thread, size_t rank) {
+    const hier_arguments *by = intra_offer_of(&call->meeting, thread)->blocks;
+    if (by->collective == INTER_ALLGATHERV)
+        return hier_elements_at(by->recv, by->recv_displs[rank], by->recv_type, by->recv_counts[rank]);
+    return hier_equal_block(by->recv, rank, by->bytes, by->laid_out, by->recv_type, by->recv_count);
+}
+
+static intra_slice slice_of(const hier_call *call, size_t bytes) {
+    return intra_slice_of(bytes, 1, call->comm->thread, hier_threads(call));
+}
+
+/* A part of a block, which lies in one run, to all threads of the node but `except` (-1: none); not all to the same one at once. */
+static void hand_out(const hier_call *call, size_t rank, core_data block, intra_slice part, int except) {
+    const int threads = hier_threads(call);
+    for (int i = 0; i < threads; i++) {
+        const int to = (call->comm->thread + i) % threads;
+        if (to != except)
+            hier_move(call, place_of(call, to, rank), block, part);
+    }
+}
+
+/* A thread that had no memory for what it shows has shown nothing. */
+static bool all_have_shown(hier_call *call) {
+    for (int thread = 0; thread < hier_threads(call) && !call->error; thread++)
+        if (!intra_offer_of(&call->meeting, thread)->send && bytes_of(call, hier_first_rank(call) + (size_t)thread))
+            call->error = core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for the block of a thread",
+                                     call->comm->rank, call->arguments->call);
+    return !call->error;
+}
+
+static void take_local(hier_call *call) {
+    if (!all_have_shown(call))
+        return;
+    for (int i = 0; i < hier_threads(call); i++) {
+        const int from = (call->comm->thread + i) % hier_threads(call);
+        const size_t rank = hier_first_rank(call) + (size_t)from, bytes = bytes_of(call, rank);
+        hand_out(call, rank, hier_run(intra_offer_of(&call->meeting, from)->send, bytes), slice_of(call, bytes), -1);
+    }
+}
+
+/* A part of the block of a rank of another node: read to its place here, or, should that lie in several runs, to memory in between. */
+static void take_part(hier_call *call, int node, int thread, size_t rank, intra_slice part) {
+    const int self = call->comm->thread;
+    const core_data place = place_of(call, self, rank);
+    const bool runs = place.type->contiguous;
+    char *block = runs ? place.buffer : hier_more_scratch(call, HIER_PLAN, READ_BYTES);
+    hier_reads reads;
+    if (!runs && block)
+        block -= part.begin; /* only this part of it is there */
+    hier_reads_begin(call, &reads, node, 1);
+    hier_reads_add(call, &reads, block ? hier_direct_address(call, node, thread) : 0, part.begin,
+                   hier_run(block + part.begin, part.count));
+    hier_reads_end(call, &reads);
+    if (!call->error)
+        hand_out(call, rank, hier_run(block, bytes_of(call, rank)), part, runs ? self : -1);
+}
+
+static void take_node(hier_call *call, int node) {
+    const hier_layout *layout = call->comm->layout;
+    for (int thread = 0; thread < hier_layout_threads(layout, node); thread++) {
+        const size_t rank = layout->offsets[node] + (size_t)thread;
+        const intra_slice slice = slice_of(call, bytes_of(call, rank));
+        for (size_t done = 0; done < slice.count && !call->error; done += READ_BYTES) {
+            const size_t left = slice.count - done;
+            take_part(call, node, thread, rank,
+                      (intra_slice){slice.begin + done, left < READ_BYTES ? left : READ_BYTES});
+        }
+    }
+}
+
+static void offer(hier_call *call) {
+    const core_data own = hier_own_sent(call, 0, bytes_of(call, (size_t)call->comm->rank));
+    INTRA_SHOW(&call->meeting, blocks, call->arguments);
+    hier_direct_offer(call, hier_direct_run(call, own));
+}
+
+bool hier_allgather_directly(hier_call *call) {
+    const weft_comm *comm = call->comm;
+    HIER_RESUME(call);
+    offer(call);
+    HIER_AWAIT(call, hier_await_sync(call, HIER_OFFERED));
+    hier_drive_once(call, false);
+    take_local(call);
+    HIER_AWAIT_END(call, hier_await_addresses(call));
+    for (int i = 1; i < comm->layout->nodes && !call->error; i++)
+        take_node(call, (comm->node + i) % comm->layout->nodes);
+    hier_have_read(call);
+    HIER_AWAIT(call, hier_await_readers(call));
+    HIER_OVER;
+}
