@@ -297,6 +297,7 @@ static int start_counted(hier_call *call, const inter_view *view, const inter_bi
     hier_ledger_need(call->comm);
     hier_ledger_note(call->comm, call->arguments, id);
     inter_execution *execution = &call->slot->execution;
+    execution->lends = true; /* of all slots few are in use at a time */
     int code = inter_execution_prepare(execution, &call->comm->world->engine, call->choice.process, view);
     if (code)
         return code;

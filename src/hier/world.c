@@ -234,6 +234,7 @@ void hier_world_destroy(hier_world *world) {
         hier_requests_free(world->process_comm);
         hier_comm_give(world->process_comm);
     }
+    inter_engine_close(&world->engine);
     hier_ledgers_free(world);
     hier_observation_close(world);
     pthread_mutex_destroy(&world->observation.lock);

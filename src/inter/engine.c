@@ -2,6 +2,7 @@
 #include <core/counters.h>
 #include <core/error.h>
 #include <inter/engine.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void *address_of(const inter_execution *execution, inter_place place) {
@@ -218,8 +219,17 @@ static inline bool advance(inter_execution *execution) {
     return is_over(execution);
 }
 
+static void give_temp(inter_execution *execution) {
+    inter_engine *engine = execution->engine;
+    execution->temp->next = engine->spare;
+    engine->spare = execution->temp;
+    execution->temp = NULL;
+}
+
 static void finish(inter_execution *execution) {
     execution->done = true;
+    if (execution->temp)
+        give_temp(execution);
     if (execution->finished)
         execution->finished(execution->argument, execution->error);
 }
@@ -413,6 +423,12 @@ bool inter_engine_progress(inter_engine *engine) {
 }
 
 void inter_execution_free(inter_execution *execution) {
+    free(execution->temp);
     inter_schedule_free(&execution->schedule);
     *execution = (inter_execution){0};
+}
+
+void inter_engine_close(inter_engine *engine) {
+    for (inter_spare *spare; (spare = engine->spare); free(spare))
+        engine->spare = spare->next;
 }

@@ -38,6 +38,12 @@ static_assert(INTER_MAX_PROCESSES < 1u << INTER_REST_BITS, "every source has a n
 /* A rank begins strand s + INTER_STRANDS when its strand s is done, so messages of equal tag are in the order of strands. */
 static_assert(INTER_STRANDS <= 1 << INTER_STRAND_BITS, "strands under way at once have tags of their own");
 
+/** Temporary memory that executions lend each other; the first of its lines says so. */
+typedef struct inter_spare {
+    struct inter_spare *next;
+    size_t bytes; /* behind that line */
+} inter_spare;
+
 typedef struct inter_engine {
     inter_transport *transport;
     inter_transport *lines;  /* for those who do not sleep (lines.h), or NULL; on top of `transport` */
@@ -46,6 +52,7 @@ typedef struct inter_engine {
     inter_completion *ready; /* stages and strands whose messages are complete */
     unsigned gated;          /* of those under way: whose strands wait for others */
     bool listens;       /* messages other than those of executions come in: there is always something to progress */
+    inter_spare *spare; /* that none uses, the one that was used last first */
     size_t allocations; /* how often an execution needed memory */
     struct core_counters *counters;       /* of what it sends, or NULL … */
     const bool *on_host;                  /* … with the processes of this host, by rank; NULL: none */
@@ -88,10 +95,13 @@ struct inter_execution {
     /* What the schedule is of; collective INTER_COLLECTIVES: of nothing that could be used again. */
     inter_view view;
     inter_algorithm algorithm;
-    /* One allocation holds the steps, the requests behind them (one a step), and the temporary buffer; it is kept. */
+    /* One allocation holds the steps, the requests behind them (one a step), and the temporary buffer, unless that is lent; it is kept. */
     inter_schedule schedule;
     inter_request *requests;
     size_t laid_out_capacity, memory_bytes; /* the steps that there was room for when it was laid out; its size */
+    bool lends;        /* set by the caller, before it is prepared: it has a temporary buffer until it is done alone */
+    size_t temp_bytes; /* of that … */
+    inter_spare *temp; /* … it has it */
     unsigned char *buffers[INTER_BUFFERS];
     size_t element_bytes;
     const inter_layout *layouts[INTER_BUFFERS]; /* the binding's */
@@ -219,5 +229,8 @@ const inter_execution *inter_engine_find(const inter_engine *engine, inter_id id
 
 /** Frees its memory; it must be done or never started. */
 void inter_execution_free(inter_execution *execution);
+
+/** Frees what executions that are done have lent; no other is used any more. */
+void inter_engine_close(inter_engine *engine);
 
 #endif

@@ -11,14 +11,41 @@ static size_t round_up(size_t bytes) {
     return (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
 }
 
+/* The spare memory that was used last, which the cache has, if it is large enough. */
+static inter_spare *take_spare(inter_engine *engine, size_t bytes) {
+    inter_spare *spare = engine->spare;
+    if (spare) {
+        engine->spare = spare->next;
+        if (spare->bytes >= bytes)
+            return spare;
+        free(spare);
+    }
+    spare = bytes > SIZE_MAX - 2 * (size_t)LINE_BYTES ? NULL : aligned_alloc(LINE_BYTES, LINE_BYTES + round_up(bytes));
+    if (!spare)
+        return NULL;
+    spare->bytes = bytes;
+    engine->allocations++;
+    return spare;
+}
+
+/* Of one that lends: what it has given back when it was done, or as much. */
+static int take_temp(inter_execution *execution, inter_engine *engine) {
+    if (!execution->lends || !execution->temp_bytes || execution->temp)
+        return WEFT_SUCCESS;
+    execution->temp = take_spare(engine, execution->temp_bytes);
+    execution->buffers[INTER_TEMP] = (unsigned char *)execution->temp + LINE_BYTES;
+    return execution->temp ? WEFT_SUCCESS : WEFT_ERR_NOMEM;
+}
+
 /* Lays the memory out: steps, requests, temporary buffer. */
 static int lay_out(inter_execution *execution, inter_engine *engine) {
     inter_schedule *schedule = &execution->schedule;
     size_t steps = round_up(schedule->capacity * sizeof(inter_step));
     size_t requests = round_up(schedule->count * sizeof(inter_request)), temp, bytes;
     if (__builtin_mul_overflow(schedule->temp_count, execution->element_bytes, &temp) ||
-        __builtin_add_overflow(steps + requests + LINE_BYTES, temp, &bytes))
+        __builtin_add_overflow(steps + requests + LINE_BYTES, execution->lends ? 0 : temp, &bytes))
         return WEFT_ERR_NOMEM;
+    execution->temp_bytes = temp;
     if (execution->laid_out_capacity != schedule->capacity || execution->memory_bytes < bytes) {
         void *memory = realloc(schedule->steps, bytes);
         if (!memory)
@@ -32,7 +59,7 @@ static int lay_out(inter_execution *execution, inter_engine *engine) {
     execution->requests = (inter_request *)(void *)(memory + steps);
     memory += steps + requests;
     execution->buffers[INTER_TEMP] = memory + (LINE_BYTES - (uintptr_t)memory % LINE_BYTES) % LINE_BYTES;
-    return WEFT_SUCCESS;
+    return take_temp(execution, engine);
 }
 
 /* Is the schedule there already? Short collectives are repeated more often than built. */
@@ -55,9 +82,12 @@ static bool can_be_repeated(const inter_view *view) {
 
 int inter_execution_prepare(inter_execution *execution, inter_engine *engine, const inter_algorithm *algorithm,
                             const inter_view *view) {
-    if (execution->engine == engine && can_be_repeated(view) && is_prepared(execution, algorithm, view))
+    if (execution->engine == engine && can_be_repeated(view) && is_prepared(execution, algorithm, view) &&
+        !take_temp(execution, engine))
         return WEFT_SUCCESS;
     execution->view.collective = INTER_COLLECTIVES;
+    free(execution->temp); /* of one that was prepared and never run */
+    execution->temp = NULL;
     inter_build(&execution->schedule, algorithm, view);
     execution->element_bytes = view->element_bytes;
     execution->engine = engine;

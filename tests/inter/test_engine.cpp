@@ -168,6 +168,65 @@ TEST(Engine, AnExecutionKeepsItsScheduleForTheSameCollectiveOnly) {
     inter_execution_free(&execution);
 }
 
+// Who lends has a temporary buffer from when it is prepared until it is done: those that follow each other have one and the same, those under
+// way at once have one each, and one that is too small makes way for another.
+TEST(Engine, ExecutionsLendEachOtherTemporaryMemory) {
+    const inter_algorithm algorithm = made_of(
+        [](inter_schedule *schedule, const inter_view *view) {
+            inter_place temp = inter_schedule_temp(schedule, view->count);
+            inter_schedule_copy(schedule, inter_at(INTER_SEND, 0), temp, view->count);
+            inter_schedule_copy(schedule, temp, inter_at(INTER_RECV, 0), view->count);
+        },
+        "copies");
+    inter_sim *sim = nullptr;
+    ASSERT_EQ(inter_sim_create(1, 0, &sim), WEFT_SUCCESS);
+    inter_engine engine{};
+    engine.transport = inter_sim_transport(sim, 0);
+    std::vector<inter_execution> slots(4);
+    for (inter_execution &slot : slots)
+        slot.lends = true;
+    auto prepare = [&](inter_execution &execution, size_t count) {
+        inter_view view = view_of(0, 1, count, 1);
+        EXPECT_EQ(inter_execution_prepare(&execution, &engine, &algorithm, &view), WEFT_SUCCESS);
+        return execution.buffers[INTER_TEMP];
+    };
+    auto run = [&](inter_execution &execution, size_t count) {
+        std::string sent(count, 'x'), got(count, '.');
+        inter_binding binding = between(sent.data(), &got[0]);
+        inter_execution_run(&execution, {0, count, false, 0}, &binding);
+        EXPECT_TRUE(execution.done);
+        EXPECT_EQ(got, sent);
+    };
+    const unsigned char *first = prepare(slots[0], 1000);
+    run(slots[0], 1000);
+    for (int round = 0; round < 3; round++)
+        for (inter_execution &slot : slots) {
+            EXPECT_EQ(prepare(slot, 1000), first);
+            run(slot, 1000);
+        }
+    size_t before = engine.allocations;
+    const unsigned char *one = prepare(slots[0], 1000), *other = prepare(slots[1], 1000);
+    EXPECT_EQ(engine.allocations, before + 1);
+    EXPECT_TRUE(one + 1000 <= other || other + 1000 <= one);
+    run(slots[0], 1000);
+    run(slots[1], 1000);
+    EXPECT_EQ(prepare(slots[2], 1000), other) << "that was used last";
+    run(slots[2], 1000);
+    (void)prepare(slots[3], 5000);
+    run(slots[3], 5000);
+    before = engine.allocations;
+    for (inter_execution &slot : slots) {
+        (void)prepare(slot, 4000);
+        (void)prepare(slot, 5000); /* it was not run */
+        run(slot, 5000);
+    }
+    EXPECT_LE(engine.allocations - before, 2 * slots.size());
+    for (inter_execution &slot : slots)
+        inter_execution_free(&slot);
+    inter_engine_close(&engine);
+    inter_sim_destroy(sim);
+}
+
 // Rank 1 wants fewer bytes than come, rank 2 more. Both go on to the second stage, which rank 0 waits for, and report it.
 TEST(Engine, WrongLengthsAreReportedAndKeepNobodyWaiting) {
     Job job(3, 0);
