@@ -62,10 +62,10 @@ typedef struct content {
     bool at_address; /* some of them */
 } content;
 
-/* Puts a block into a message. */
-static void write_block(const hier_manifests *of, content *made, core_data block, char *message, size_t entry) {
+/* Puts a block into a message, or where it is, if it has more than so many bytes. */
+static void write_block(content *made, core_data block, size_t packed_bytes, char *message, size_t entry) {
     const size_t bytes = core_data_bytes(block);
-    const bool at_address = bytes > of->short_bytes;
+    const bool at_address = bytes > packed_bytes;
     const uint64_t length = bytes | (at_address ? HIER_MANIFEST_AT_ADDRESS : 0), address = (uintptr_t)block.buffer;
     memcpy(message + entry * sizeof(length), &length, sizeof(length));
     if (at_address)
@@ -84,9 +84,12 @@ static content write_message(const hier_call *call, const hier_manifests *of, in
     const size_t first_thread = of->only_giver < 0 ? 0 : (size_t)call->root_thread;
     char *message = of->outgoing + place_for(of, node);
     content made = {.bytes = blocks * sizeof(uint64_t)};
-    for (size_t entry = 0, thread = first_thread; entry < blocks; thread++)
+    for (size_t entry = 0, thread = first_thread; entry < blocks; thread++) {
+        const bool bundled = intra_offer_of(&call->meeting, (int)thread)->bundled;
+        const size_t packed_bytes = bundled ? of->short_bytes : hier_manifest_packed_bytes(call);
         for (size_t i = 0; i < getters; i++, entry++)
-            write_block(of, &made, given(call, (int)thread, first + i), message, entry);
+            write_block(&made, given(call, (int)thread, first + i), packed_bytes, message, entry);
+    }
     return made;
 }
 

@@ -18,14 +18,22 @@
 
 /**
  * Up to so many bytes a block is packed: to read it from another process, and to have its thread wait for that, takes longer than to copy it
- * twice; where it is read from a window (window.h) that is soon over. Of an alltoallv one thread packs what all have for all, of a gatherv a block of each, and who scatters is alone anyway.
+ * twice. Of an alltoallv one thread packs what all have for all, of a gatherv a block of each, and who scatters is alone anyway. What
+ * is bundled is short: it need not stay where it is.
  */
 static inline size_t hier_manifest_short_bytes(const hier_call *call) {
     const enum inter_collective collective = call->arguments->collective;
     const bool gathers = hier_gathers(collective), scatters = hier_scatters(collective);
     if (!call->comm->layout->crowded)
-        return gathers || scatters ? 2048 : call->comm->world->window.take ? 256 : 1024;
+        return gathers || scatters ? 2048 : 1024;
     return gathers ? 4096 : scatters ? 8192 : 2048;
+}
+
+/** The same of what a thread shows: of an alltoallv less, where the others read it from a window (window.h), which is soon over. */
+static inline size_t hier_manifest_packed_bytes(const hier_call *call) {
+    const enum inter_collective collective = call->arguments->collective;
+    const bool windows = call->comm->world->window.take && !call->comm->layout->crowded;
+    return windows && !hier_gathers(collective) && !hier_scatters(collective) ? 256 : hier_manifest_short_bytes(call);
 }
 
 /** In front of a block's length: what stands for it is its address. */

@@ -32,13 +32,13 @@ static intra_slice slice_of(const hier_call *call, size_t bytes) {
     return intra_slice_of(bytes, 1, call->comm->thread, hier_threads(call));
 }
 
-/* A part of a block, which lies in one run, to all threads of the node but `except` (-1: none); not all to the same one at once. */
-static void hand_out(const hier_call *call, size_t rank, core_data block, intra_slice part, int except) {
+/* A part of a block, which begins at `from`, to all threads of the node but where it is; not all to the same one at once. */
+static void hand_out(const hier_call *call, size_t rank, const char *from, intra_slice part) {
     const int threads = hier_threads(call);
     for (int i = 0; i < threads; i++) {
-        const int to = (call->comm->thread + i) % threads;
-        if (to != except)
-            hier_move(call, place_of(call, to, rank), block, part);
+        const core_data place = place_of(call, (call->comm->thread + i) % threads, rank);
+        if (!place.type->contiguous || (char *)place.buffer + part.begin != from)
+            hier_unpack(call, place, from, part);
     }
 }
 
@@ -56,26 +56,25 @@ static void take_local(hier_call *call) {
         return;
     for (int i = 0; i < hier_threads(call); i++) {
         const int from = (call->comm->thread + i) % hier_threads(call);
-        const size_t rank = hier_first_rank(call) + (size_t)from, bytes = bytes_of(call, rank);
-        hand_out(call, rank, hier_run(intra_offer_of(&call->meeting, from)->send, bytes), slice_of(call, bytes), -1);
+        const size_t rank = hier_first_rank(call) + (size_t)from;
+        const intra_slice slice = slice_of(call, bytes_of(call, rank));
+        if (slice.count)
+            hand_out(call, rank, (const char *)intra_offer_of(&call->meeting, from)->send + slice.begin, slice);
     }
 }
 
 /* A part of the block of a rank of another node: read to its place here, or, should that lie in several runs, to memory in between. */
 static void take_part(hier_call *call, int node, int thread, size_t rank, intra_slice part) {
-    const int self = call->comm->thread;
-    const core_data place = place_of(call, self, rank);
-    const bool runs = place.type->contiguous;
-    char *block = runs ? place.buffer : hier_more_scratch(call, HIER_PLAN, READ_BYTES);
+    const core_data place = place_of(call, call->comm->thread, rank);
+    char *to =
+        place.type->contiguous ? (char *)place.buffer + part.begin : hier_more_scratch(call, HIER_PLAN, READ_BYTES);
     hier_reads reads;
-    if (!runs && block)
-        block -= part.begin; /* only this part of it is there */
     hier_reads_begin(call, &reads, node, 1);
-    hier_reads_add(call, &reads, block ? hier_direct_address(call, node, thread) : 0, part.begin,
-                   hier_run(block + part.begin, part.count));
+    hier_reads_add(call, &reads, to ? hier_direct_address(call, node, thread) : 0, part.begin,
+                   hier_run(to, part.count));
     hier_reads_end(call, &reads);
     if (!call->error)
-        hand_out(call, rank, hier_run(block, bytes_of(call, rank)), part, runs ? self : -1);
+        hand_out(call, rank, to, part);
 }
 
 static void take_node(hier_call *call, int node) {

@@ -10,6 +10,8 @@
 #include <hier/alltoallv.h>
 #include <hier/manifest.h>
 
+_Static_assert(HIER_BUNDLE_BYTES_BETWEEN <= 1024, "what is bundled is short");
+
 static int start(hier_call *call) {
     if (!hier_alltoallv_has_memory(call))
         return call->error;
@@ -51,7 +53,7 @@ static bool take(hier_call *call) {
 
 /* Are the long blocks for other nodes read from copies: since one lies in several runs, or since it pays? */
 static bool are_copied(const hier_call *call, const intra_offer *mine) {
-    const size_t short_bytes = hier_manifest_short_bytes(call);
+    const size_t short_bytes = hier_manifest_packed_bytes(call);
     size_t all = 0;
     bool any = false, apart = false;
     for (size_t rank = 0; rank < (size_t)call->comm->size; rank++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <inter/window.h>
 
-_Static_assert(INTER_WINDOW_LEAST << (INTER_WINDOW_SIZES - 1) == INTER_WINDOW_BYTES, "the largest piece is all of it");
+_Static_assert(INTER_WINDOW_LEAST << (INTER_WINDOW_SIZES - 1) == INTER_WINDOW_MOST, "the size of the largest piece");
 
 /* Which size a piece of so many bytes has; INTER_WINDOW_SIZES: none is as large. */
 static int size_of(size_t bytes) {

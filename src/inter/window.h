@@ -14,9 +14,10 @@
 
 /** Of addresses: what was never given out takes no memory. */
 #define INTER_WINDOW_BYTES ((size_t)32 << 20)
+/** Pieces of 4 KiB, 8 KiB … 1 MiB: of more the system call is not what takes long. */
 #define INTER_WINDOW_LEAST ((size_t)4096)
-/** Pieces of 4 KiB, 8 KiB … 32 MiB. */
-enum { INTER_WINDOW_SIZES = 14 };
+#define INTER_WINDOW_MOST  ((size_t)1 << 20)
+enum { INTER_WINDOW_SIZES = 9 };
 
 typedef struct inter_window {
     pthread_mutex_t lock; /* guards the rest */
@@ -28,7 +29,7 @@ typedef struct inter_window {
 /** All of `memory`, INTER_WINDOW_BYTES on the boundary of a page, is to be given out. */
 void inter_window_open(inter_window *window, void *memory);
 
-/** A piece of at least so many bytes, on the boundary of a page; NULL: there is none. */
+/** A piece of at least so many bytes, on the boundary of a page; NULL: there is none left, or none as large. */
 void *inter_window_take(inter_window *window, size_t bytes);
 
 /** Takes back what was given for as many bytes; false: that is not from here. */

@@ -39,7 +39,7 @@ class Window : public ::testing::Test {
 
 TEST_F(Window, PiecesDoNotOverlap) {
     std::map<char *, size_t> given;
-    for (size_t bytes : {size_t(1), size_t(4096), size_t(4097), size_t(100000), size_t(1) << 20, size_t(8192)}) {
+    for (size_t bytes : {size_t(1), size_t(4096), size_t(4097), size_t(100000), INTER_WINDOW_MOST, size_t(8192)}) {
         char *piece = take(bytes);
         ASSERT_NE(piece, nullptr) << bytes;
         EXPECT_TRUE(lies_within(piece, bytes)) << bytes;
@@ -65,14 +65,17 @@ TEST_F(Window, WhatIsBackIsGivenOutAgain) {
 }
 
 TEST_F(Window, ItEnds) {
-    EXPECT_EQ(take(INTER_WINDOW_BYTES + 1), nullptr);
+    EXPECT_EQ(take(INTER_WINDOW_MOST + 1), nullptr);
     EXPECT_EQ(take(SIZE_MAX), nullptr);
-    char *all = take(INTER_WINDOW_BYTES);
-    EXPECT_EQ(all, memory);
+    std::vector<char *> all;
+    for (size_t i = 0; i < INTER_WINDOW_BYTES / INTER_WINDOW_MOST; i++) {
+        all.push_back(take(INTER_WINDOW_MOST));
+        EXPECT_EQ(all.back(), memory + i * INTER_WINDOW_MOST);
+    }
     EXPECT_EQ(take(1), nullptr);
-    EXPECT_TRUE(inter_window_give(&window, all, INTER_WINDOW_BYTES));
+    EXPECT_TRUE(inter_window_give(&window, all[3], INTER_WINDOW_MOST));
     EXPECT_EQ(take(1), nullptr) << "a piece stays one";
-    EXPECT_EQ(take(INTER_WINDOW_BYTES), all);
+    EXPECT_EQ(take(INTER_WINDOW_MOST), all[3]);
 }
 
 TEST_F(Window, OthersMemoryIsNotTaken) {
