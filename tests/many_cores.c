@@ -8,6 +8,7 @@
 
 enum { MANY = 64 };
 
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the names there are reserved */
 int sched_getaffinity(pid_t process, size_t bytes, cpu_set_t *set) {
     (void)process;
     memset(set, 0, bytes);
