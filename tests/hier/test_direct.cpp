@@ -358,8 +358,7 @@ TEST(DirectAlone, SchedulesOfASlotAreNotMixedUp) {
 
 INSTANTIATE_TEST_SUITE_P(Levels, Direct,
                          ::testing::Values(Setting{WEFT_THREAD_FUNNELED, false}, Setting{WEFT_THREAD_SERIALIZED, false},
-                                           Setting{WEFT_THREAD_MULTIPLE, false}, Setting{WEFT_THREAD_FUNNELED, true},
-                                           Setting{WEFT_THREAD_SERIALIZED, true}),
+                                           Setting{WEFT_THREAD_MULTIPLE, false}, Setting{WEFT_THREAD_SERIALIZED, true}),
                          [](const auto &setting) {
                              return level_name(setting.param.level) + (setting.param.cores ? "Cores" : "");
                          });
