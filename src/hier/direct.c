@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
+#include <hier/allgather.h>
 #include <hier/direct.h>
 #include <string.h>
 
@@ -51,15 +52,13 @@ static intra_slice readable(const hier_call *call) {
 
 /* The bytes that a node reads here, as if they were sent. */
 static size_t bytes_read(const hier_call *call, int node) {
-    const hier_arguments *arguments = call->arguments;
+    const size_t each = has_one_reader(call) ? 1 : (size_t)hier_layout_threads(call->comm->layout, node);
     size_t bytes = 0;
-    if (arguments->collective == INTER_ALLGATHERV) {
-        for (size_t thread = 0; thread < (size_t)hier_threads(call); thread++)
-            bytes += arguments->recv_counts[hier_first_rank(call) + thread] * arguments->recv_type->size_bytes;
-        return bytes;
-    }
-    bytes = readable(call).count * arguments->bytes;
-    return hier_gathers(arguments->collective) ? bytes : bytes * (size_t)hier_layout_threads(call->comm->layout, node);
+    if (!inter_is(call->arguments->collective, INTER_ALLGATHERS))
+        return readable(call).count * each * call->arguments->bytes;
+    for (size_t thread = 0; thread < (size_t)hier_threads(call); thread++)
+        bytes += hier_gathered_bytes(call, hier_first_rank(call) + thread);
+    return bytes;
 }
 
 void *hier_packed(const hier_call *call, core_data block) {

@@ -14,17 +14,13 @@
 /* What is read of a block at once is still in the cache when it is copied to the other threads. */
 #define READ_BYTES ((size_t)128 << 10)
 
-/* How long a rank's block is: all have counted alike, or are not in the same call. */
-static size_t bytes_of(const hier_call *call, size_t rank) {
-    const hier_arguments *own = call->arguments;
-    return own->collective == INTER_ALLGATHERV ? own->recv_counts[rank] * own->recv_type->size_bytes : own->bytes;
-}
-
 /* Where a thread of the node wants it. */
 static core_data place_of(const hier_call *call, int thread, size_t rank) {
     const hier_arguments *by = intra_offer_of(&call->meeting, thread)->blocks;
-    if (by->collective == INTER_ALLGATHERV)
-        return hier_elements_at(by->recv, by->recv_displs[rank], by->recv_type, by->recv_counts[rank]);
+    if (by->collective == INTER_ALLGATHERV) {
+        const hier_blocks blocks = hier_received_blocks(by);
+        return hier_block_of(&blocks, rank);
+    }
     return hier_equal_block(by->recv, rank, by->bytes, by->laid_out, by->recv_type, by->recv_count);
 }
 
@@ -45,7 +41,8 @@ static void hand_out(const hier_call *call, size_t rank, const char *from, intra
 /* A thread that had no memory for what it shows has shown nothing. */
 static bool all_have_shown(hier_call *call) {
     for (int thread = 0; thread < hier_threads(call) && !call->error; thread++)
-        if (!intra_offer_of(&call->meeting, thread)->send && bytes_of(call, hier_first_rank(call) + (size_t)thread))
+        if (!intra_offer_of(&call->meeting, thread)->send &&
+            hier_gathered_bytes(call, hier_first_rank(call) + (size_t)thread))
             call->error = core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for the block of a thread",
                                      call->comm->rank, call->arguments->call);
     return !call->error;
@@ -57,7 +54,7 @@ static void take_local(hier_call *call) {
     for (int i = 0; i < hier_threads(call); i++) {
         const int from = (call->comm->thread + i) % hier_threads(call);
         const size_t rank = hier_first_rank(call) + (size_t)from;
-        const intra_slice slice = slice_of(call, bytes_of(call, rank));
+        const intra_slice slice = slice_of(call, hier_gathered_bytes(call, rank));
         if (slice.count)
             hand_out(call, rank, (const char *)intra_offer_of(&call->meeting, from)->send + slice.begin, slice);
     }
@@ -81,7 +78,7 @@ static void take_node(hier_call *call, int node) {
     const hier_layout *layout = call->comm->layout;
     for (int thread = 0; thread < hier_layout_threads(layout, node); thread++) {
         const size_t rank = layout->offsets[node] + (size_t)thread;
-        const intra_slice slice = slice_of(call, bytes_of(call, rank));
+        const intra_slice slice = slice_of(call, hier_gathered_bytes(call, rank));
         for (size_t done = 0; done < slice.count && !call->error; done += READ_BYTES) {
             const size_t left = slice.count - done;
             take_part(call, node, thread, rank,
@@ -91,7 +88,7 @@ static void take_node(hier_call *call, int node) {
 }
 
 static void offer(hier_call *call) {
-    const core_data own = hier_own_sent(call, 0, bytes_of(call, (size_t)call->comm->rank));
+    const core_data own = hier_own_sent(call, 0, hier_gathered_bytes(call, (size_t)call->comm->rank));
     INTRA_SHOW(&call->meeting, blocks, call->arguments);
     hier_direct_offer(call, hier_direct_run(call, own));
 }

@@ -99,9 +99,8 @@ struct inter_execution {
     inter_schedule schedule;
     inter_request *requests;
     size_t laid_out_capacity, memory_bytes; /* the steps that there was room for when it was laid out; its size */
-    bool lends;        /* set by the caller, before it is prepared: it has a temporary buffer until it is done alone */
-    size_t temp_bytes; /* of that … */
-    inter_spare *temp; /* … it has it */
+    bool lends; /* set by the caller, before it is prepared: it has a temporary buffer only until it is done … */
+    inter_spare *temp; /* … this */
     unsigned char *buffers[INTER_BUFFERS];
     size_t element_bytes;
     const inter_layout *layouts[INTER_BUFFERS]; /* the binding's */

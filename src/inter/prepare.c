@@ -30,9 +30,10 @@ static inter_spare *take_spare(inter_engine *engine, size_t bytes) {
 
 /* Of one that lends: what it has given back when it was done, or as much. */
 static int take_temp(inter_execution *execution, inter_engine *engine) {
-    if (!execution->lends || !execution->temp_bytes || execution->temp)
+    const size_t bytes = execution->schedule.temp_count * execution->element_bytes;
+    if (!execution->lends || !bytes || execution->temp)
         return WEFT_SUCCESS;
-    execution->temp = take_spare(engine, execution->temp_bytes);
+    execution->temp = take_spare(engine, bytes);
     execution->buffers[INTER_TEMP] = (unsigned char *)execution->temp + LINE_BYTES;
     return execution->temp ? WEFT_SUCCESS : WEFT_ERR_NOMEM;
 }
@@ -45,7 +46,6 @@ static int lay_out(inter_execution *execution, inter_engine *engine) {
     if (__builtin_mul_overflow(schedule->temp_count, execution->element_bytes, &temp) ||
         __builtin_add_overflow(steps + requests + LINE_BYTES, execution->lends ? 0 : temp, &bytes))
         return WEFT_ERR_NOMEM;
-    execution->temp_bytes = temp;
     if (execution->laid_out_capacity != schedule->capacity || execution->memory_bytes < bytes) {
         void *memory = realloc(schedule->steps, bytes);
         if (!memory)
