@@ -165,11 +165,8 @@ static core_report finish(core_collector *collector, const bool *ended) {
     const core_report nothing = {NULL, false};
     bool by_user = collector->asked_by_user;
     collector->asking = false;
-    /* What was told of is over meanwhile. */
-    if (!by_user && is_complete(collector) && core_roll_longest(&collector->answer) < collector->hang_s)
-        return nothing;
-    /* One report of a hang: not again while the waits that were too long then still stand. */
-    if (!by_user && core_roll_stands(&collector->last, collector->last_s, &collector->answer))
+    /* One report of a hang; and what was told of may be over meanwhile. Who waits on tells it again. */
+    if (!by_user && !core_roll_is_news(&collector->last, collector->last_s, &collector->answer, collector->hang_s))
         return nothing;
     add_absent(collector, ended);
     core_roll_sort(&collector->answer);

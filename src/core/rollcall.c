@@ -316,24 +316,32 @@ static int by_place(const void *left, const void *right) {
     return result;
 }
 
-bool core_roll_stands(const core_roll *last, double least_s, const core_roll *now) {
-    bool stands = false;
+static bool is_long(const core_row *row, double least_s) {
+    return row->presence == CORE_WAITING && row->waited_s >= least_s;
+}
+
+bool core_roll_is_news(const core_roll *last, double last_s, const core_roll *now, double now_s) {
+    bool reported = false, over = false, fresh = false;
     core_roll sorted = {.rows = malloc((now->count + 1) * sizeof(core_row)), .count = now->count};
     if (!sorted.rows)
-        return false;
+        return core_roll_longest(now) >= now_s;
     if (now->count)
         memcpy(sorted.rows, now->rows, now->count * sizeof(core_row));
     qsort(sorted.rows, sorted.count, sizeof(core_row), by_place);
     for (size_t i = 0; i < last->count; i++) {
         const core_row *wait = &last->rows[i];
-        if (wait->presence != CORE_WAITING || wait->waited_s < least_s)
+        if (!is_long(wait, last_s / 2))
             continue;
-        stands = bsearch(wait, sorted.rows, sorted.count, sizeof(core_row), by_place) != NULL;
-        if (!stands)
-            break;
+        core_row *known = bsearch(wait, sorted.rows, sorted.count, sizeof(core_row), by_place);
+        reported |= is_long(wait, last_s);
+        over |= is_long(wait, last_s) && !known;
+        if (known)
+            known->presence = CORE_OUTSIDE; /* is not looked at below */
     }
+    for (size_t i = 0; i < sorted.count; i++)
+        fresh |= is_long(&sorted.rows[i], now_s);
     free(sorted.rows);
-    return stands;
+    return fresh && (over || !reported);
 }
 
 double core_roll_longest(const core_roll *roll) {

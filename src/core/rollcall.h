@@ -76,10 +76,11 @@ void core_roll_print(FILE *file, const core_roll *roll, bool whole);
 void core_roll_print_job(FILE *file, const char *who, int processes, const core_roll *roll, bool by_user);
 
 /**
- * Is there a wait in `last` that had lasted `least_s` seconds, and do all of these still stand in `now`? Then there is nothing new to
- * report.
+ * Is there a hang in `now` that the report `last` does not tell of: a wait of `now_s` seconds or more that it has not, while not all
+ * stand that had lasted `last_s` seconds then? As long as those do it is the same hang, which more come to; and what is left of it when
+ * some are over has been told: what had lasted half as long then.
  */
-bool core_roll_stands(const core_roll *last, double least_s, const core_roll *now);
+bool core_roll_is_news(const core_roll *last, double last_s, const core_roll *now, double now_s);
 
 /** The longest wait that has lasted, in seconds; 0: nobody waits. */
 double core_roll_longest(const core_roll *roll);

@@ -129,7 +129,7 @@ static void look_at_waits(hier_watch *watch) {
         watch->told_ns = core_now_ns();
         if (watch->welcome) {
             tell_collector(watch, limit_s);
-        } else if (!core_roll_stands(&watch->last, limit_s, &roll)) {
+        } else if (core_roll_is_news(&watch->last, limit_s, &roll, limit_s)) {
             write_report(watch, &roll, core_roll_longest(&roll));
             core_roll_free(&watch->last);
             watch->last = roll;

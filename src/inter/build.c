@@ -149,7 +149,7 @@ static void cut(inter_schedule *schedule, const cutting *how, size_t index, inte
 /* A strand for each part. Strands that are never under way together share temporary memory. */
 static void build_strands(inter_schedule *schedule, const inter_view *view, const cutting *how) {
     size_t temp = 0;
-    for (size_t index = 0; index < how->strands; index++) {
+    for (size_t index = 0; index < how->strands && !schedule->out_of_memory; index++) {
         inter_view part = *view;
         if (index)
             inter_schedule_next_strand(schedule);

@@ -17,6 +17,12 @@ static bool is_power_of_two(int number) {
     return !(number & (number - 1));
 }
 
+/* More steps than a schedule has with so many messages: each is sent, received, reduced and copied at most, and each of log
+ * `ranks` rounds may pack and unpack every rank's block. */
+static size_t most_steps(size_t messages, int ranks) {
+    return 4 * messages + 64 * (size_t)ranks;
+}
+
 /*
  * A way in which the ranks of node 0 may stand for those of all nodes: rank r's twin on node k is r + k · processes, or
  * r xor k · processes, and so are its peers'.
@@ -64,8 +70,9 @@ static bool are_all_twins(const symmetry *how, const inter_algorithm *algorithm,
 }
 
 /* Looks at one pair of ranks. How many steps rank 0 has. */
-static size_t are_first_twins(symmetry *how, const inter_algorithm *algorithm, const inter_view *view, bool *twins) {
-    inter_schedule zero = {0}, one = {0};
+static size_t are_first_twins(symmetry *how, const inter_algorithm *algorithm, const inter_view *view, size_t most,
+                              bool *twins) {
+    inter_schedule zero = {.most_steps = most}, one = {.most_steps = most};
     inter_view there = *view;
     there.rank = 0;
     inter_build(&zero, algorithm, &there);
@@ -92,7 +99,7 @@ static void find_symmetry(inter_plan *plan, const inter_machine *machine, const 
     bool twins;
     if (found.processes >= found.size || found.size % found.processes)
         return;
-    size_t steps = are_first_twins(&found, algorithm, view, &twins);
+    size_t steps = are_first_twins(&found, algorithm, view, most_steps(most_messages, found.size), &twins);
     if (twins && !algorithm->symmetric)
         twins = steps / 4 <= most_messages / (size_t)found.size && are_all_twins(&found, algorithm, view);
     if (!twins)
@@ -135,6 +142,8 @@ static inter_plan_step plan_step(const inter_schedule *schedule, size_t index, c
 static enum inter_predicted add_rank(inter_plan *plan, const inter_schedule *schedule, const inter_machine *machine,
                                      const inter_view *view, size_t most_messages) {
     size_t at = plan->first[view->rank];
+    if (schedule->out_of_memory && schedule->count >= schedule->most_steps)
+        return INTER_PREDICT_TOO_LARGE;
     if (schedule->out_of_memory || at + schedule->count > UINT32_MAX || !reserve(plan, at + schedule->count))
         return INTER_PREDICT_NO_MEMORY;
     for (size_t i = 0; i < schedule->count; i++) {
@@ -149,7 +158,7 @@ static enum inter_predicted add_rank(inter_plan *plan, const inter_schedule *sch
 
 static enum inter_predicted add_all(inter_plan *plan, const inter_machine *machine, const inter_algorithm *algorithm,
                                     const inter_view *view, size_t most_messages) {
-    inter_schedule schedule = {0};
+    inter_schedule schedule = {.most_steps = most_steps(most_messages, plan->size)};
     inter_view mine = *view;
     enum inter_predicted code = INTER_PREDICTED;
     for (int rank = 0; rank < plan->ranks && code == INTER_PREDICTED; rank++) {

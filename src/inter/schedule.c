@@ -22,7 +22,8 @@ void inter_schedule_free(inter_schedule *schedule) {
 
 static bool grow(inter_schedule *schedule) {
     size_t capacity = schedule->capacity ? 2 * schedule->capacity : FIRST_CAPACITY;
-    inter_step *steps = realloc(schedule->steps, capacity * sizeof(*steps));
+    bool enough = schedule->most_steps && schedule->count >= schedule->most_steps;
+    inter_step *steps = enough ? NULL : realloc(schedule->steps, capacity * sizeof(*steps));
     if (!steps) {
         schedule->out_of_memory = true;
         return false;

@@ -63,6 +63,8 @@ typedef struct inter_schedule {
     unsigned strand, stage;
     inter_frame frame;
     size_t temp_count; /* elements of the temporary buffer */
+    size_t
+        most_steps; /* with more it is out of memory (up to twice as many are not noticed); 0: with as many as there are */
     bool out_of_memory;
 } inter_schedule;
 

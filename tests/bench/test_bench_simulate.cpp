@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // weft-bench --simulate: what a machine's description may be, what is added for threads, and what comes out.
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <getopt.h>
 #include <gtest/gtest.h>
 #include <simulate.h>
@@ -217,13 +219,13 @@ TEST(Simulate, WrongUsageIsRefused) {
 
 // The promise is 65,536 processes in less than 4 GB; ctest's limit for this program stands for the minute.
 TEST(Simulate, SixtyFiveThousandProcessesFitIntoMemory) {
-    for (const char *machine : {"nodes=65536,threads=16", "nodes=4096,processes=16"}) {
-        Output output = simulate({"--simulate", machine, "allreduce", "--bytes", "8,16M"});
+    for (auto [machine, bytes, algorithm] :
+         {std::array{"nodes=65536,threads=16", "8", "nbBDE"}, std::array{"nodes=4096,processes=16", "16M", "RAB"}}) {
+        Output output = simulate({"--simulate", machine, "allreduce", "--bytes", bytes});
         ASSERT_EQ(output.status, 0) << output.err;
         std::vector<std::string> best = best_of(output.out);
-        ASSERT_EQ(best.size(), 2u) << output.out;
-        EXPECT_EQ(best.front(), "nbBDE");
-        EXPECT_EQ(best.back().substr(0, 3), "RAB");
+        ASSERT_EQ(best.size(), 1u) << output.out;
+        EXPECT_EQ(best.front().substr(0, strlen(algorithm)), algorithm);
     }
     // p² messages: followed where all ranks do the same, else left out.
     Output alltoall = simulate({"--simulate", "nodes=65536", "alltoall", "--bytes", "1M", "--format", "json"});

@@ -139,24 +139,29 @@ TEST_F(RollCall, ManyMissing) {
 
 TEST_F(RollCall, NothingNewWhileTheLongWaitsStand) {
     core_roll now = {};
-    auto set = [&now](std::vector<uint64_t> numbers) {
+    auto is_news = [&](std::vector<std::pair<uint64_t, double>> numbers) {
         now.count = 0;
-        for (uint64_t number : numbers) {
+        for (auto [number, seconds] : numbers) {
             core_row *row = core_roll_add(&now);
             row->presence = CORE_WAITING;
             row->number = number;
+            row->waited_s = seconds;
         }
+        return core_roll_is_news(&roll, 1, &now, 1);
     };
-    EXPECT_FALSE(core_roll_stands(&roll, 1, &now)) << "the first report";
+    EXPECT_TRUE(is_news({{1000, 1}})) << "the first report";
+    EXPECT_FALSE(is_news({{1000, 0.9}})) << "nobody waits too long";
+    EXPECT_FALSE(is_news({}));
     waits(0, 1, "weft_barrier", 1);
     waits(0, 2, "weft_barrier", 1);
-    waits(0, 3, "weft_barrier", 1)->waited_s = 0.5;
-    set({1000, 2000, 3000, 4000});
-    EXPECT_TRUE(core_roll_stands(&roll, 1, &now));
-    set({4001, 2000, 1000});
-    EXPECT_TRUE(core_roll_stands(&roll, 1, &now)) << "the short one is over";
-    set({1000, 3000});
-    EXPECT_FALSE(core_roll_stands(&roll, 1, &now)) << "a long one is over";
+    waits(0, 3, "weft_barrier", 1)->waited_s = 0.6;
+    waits(0, 4, "weft_barrier", 1)->waited_s = 0.1;
+    EXPECT_FALSE(is_news({{1000, 9}, {2000, 9}, {3000, 9}, {5000, 5}})) << "one more in the same hang";
+    EXPECT_FALSE(is_news({{4001, 0.2}, {2000, 2}, {1000, 2}})) << "a short one is over";
+    EXPECT_FALSE(is_news({{1000, 2}, {3000, 2}})) << "a long one is over; the others have been told of";
+    EXPECT_FALSE(is_news({{2001, 0.5}, {3000, 2}})) << "all long ones are over";
+    EXPECT_TRUE(is_news({{1000, 9}, {2001, 1}})) << "who was out of it is in the next";
+    EXPECT_TRUE(is_news({{4000, 9}})) << "this one had only begun";
     core_roll_free(&now);
 }
 

@@ -95,6 +95,7 @@ struct map {
     // The bytes of `count` elements in packed order, as displacements.
     std::vector<ptrdiff_t> bytes(size_t count) const {
         std::vector<ptrdiff_t> all;
+        all.reserve(count * size());
         ptrdiff_t apart = extent();
         for (size_t i = 0; i < count; i++)
             for (const entry &e : entries)

@@ -71,7 +71,9 @@ hier_key Nodes::key_of(inter_collective kind, size_t bytes) const {
 void perform(weft_comm *comm, inter_collective kind, size_t words, int root, Form form, const weft_datatype *type) {
     weft_request *request = nullptr;
     int ranks = weft_size(comm), rank = weft_rank(comm), code = WEFT_ERR_UNSUPPORTED;
-    std::vector<uint64_t> out(2 * (words + size_t(ranks)) * size_t(ranks), uint64_t(rank)), in(out.size());
+    static thread_local std::vector<uint64_t> out, in; // kept: with sanitizers new memory is dear
+    out.assign(2 * (words + size_t(ranks)) * size_t(ranks), uint64_t(rank));
+    in.resize(out.size());
     const uint64_t *send = out.data();
     uint64_t *recv = in.data();
     Counted all(ranks, words), own(ranks, words, rank);

@@ -205,6 +205,20 @@ TEST(PredictByHand, WhatIsWrongIsSaid) {
     EXPECT_EQ(prediction.seconds, 0);
 }
 
+// A thousand million million segments: neither memory nor time is there for their steps.
+TEST(PredictByHand, WhatIsTooLargeIsNotBuilt) {
+    inter_machine machine = machine_of();
+    inter_prediction prediction{};
+    for (const char *name : {"nbFT:1K", "RAB:1K", "Reduce+Bcast:1K"}) {
+        inter_algorithm pieces = named(INTER_ALLREDUCE, name);
+        inter_view view = view_of(INTER_ALLREDUCE, 4, size_t(1) << 60);
+        EXPECT_EQ(inter_predict(&machine, &pieces, &view, 1000, &prediction), INTER_PREDICT_TOO_LARGE) << name;
+    }
+    inter_algorithm blocks = named(INTER_ALLGATHER, "nbFT:1K");
+    inter_view view = view_of(INTER_ALLGATHER, 4, size_t(1) << 60);
+    EXPECT_EQ(inter_predict(&machine, &blocks, &view, 1000, &prediction), INTER_PREDICT_TOO_LARGE);
+}
+
 // One algorithm for p ranks and n bytes (of a vector, or of all blocks of the whole) and what the literature says.
 struct Form {
     inter_collective collective;
