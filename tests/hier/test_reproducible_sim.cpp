@@ -2,6 +2,7 @@
 // Reproducible sums: the same ranks in many splits into processes and threads, by any algorithm, in all forms, in any order of the
 // ranks: always the bits of the documented bracketing, evaluated here one operand after the other.
 #include "bracketing.h"
+#include "effort.h"
 #include "sim_worlds.h"
 #include <cmath>
 
@@ -23,9 +24,10 @@ std::string where(weft_comm *comm, size_t count, int form, bool in_place) {
            weft_last_error();
 }
 
+// With sanitizers in place or not, in turn.
 template <typename T> void check_all(weft_comm *comm, size_t count, const weft_op *op = Of<T>::op()) {
     for (int form = 0; form < FORMS; form++)
-        for (bool in_place : {false, true})
+        for (bool in_place : effort::part_of(std::vector<char>{0, 1}, count + size_t(form), effort::sanitized ? 2 : 1))
             EXPECT_TRUE(Rank<T>(comm, count, Form(form), in_place, op).all()) << where(comm, count, form, in_place);
 }
 
