@@ -13,8 +13,8 @@ extern "C" {
 namespace {
 
 using Words = std::vector<uint64_t>;
-constexpr size_t count =
-    2560; // words a block: long enough for the rules, too; and six take less than 128 KiB, which sanitizers keep when freed
+// Words a block: long enough for the rules, too; and six take less than 128 KiB, which sanitizers keep when freed.
+constexpr size_t count = 2560;
 
 uint64_t word(int from, int to, size_t index) {
     return uint64_t(from) << 40 | uint64_t(to) << 20 | index;

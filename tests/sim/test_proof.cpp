@@ -138,16 +138,17 @@ TEST_P(Composed, EverySizeTo256) {
         ASSERT_TRUE(prove(GetParam(), shape_number(size, unsigned(size) % variations), 1));
 }
 
-// With sanitizers the smallest job.
+// One each, a smaller one where that takes too many messages; with sanitizers the smallest.
 TEST_P(Composed, LargeJobs) {
-    size_t which = effort::sanitized ? 0 : strlen(GetParam().is.name);
-    for (int size : effort::part_of(std::vector<int>{300, 1023, 4096}, which, 3)) {
-        if (messages_of(GetParam(), size) > most_messages)
-            break;
-        Shape shape = shape_number(size, unsigned(size) % variations);
-        shape.count = 1;
-        ASSERT_TRUE(prove(GetParam(), shape, 1));
-    }
+    const int sizes[] = {300, 1023, 4096};
+    size_t which = effort::sanitized ? 0 : strlen(GetParam().is.name) % std::size(sizes);
+    while (which && messages_of(GetParam(), sizes[which]) > most_messages)
+        which--;
+    if (messages_of(GetParam(), sizes[which]) > most_messages)
+        return;
+    Shape shape = shape_number(sizes[which], unsigned(sizes[which]) % variations);
+    shape.count = 1;
+    ASSERT_TRUE(prove(GetParam(), shape, 1));
 }
 
 // At the end of the program: has every name of the table been proven?
