@@ -174,7 +174,7 @@ typedef struct place {
 /* All elements of a simple type as rows of blocks of *bytes. False: the type is not simple. */
 static inline bool see_all(view *v, size_t *bytes, const place *p) {
     const core_nest *nest = p->type->nest;
-    v->side->at = (char *)(uintptr_t)p->at + p->type->first_byte;
+    v->side->at = core_offset(p->at, p->type->first_byte);
     v->side->row = p->type->extent;
     v->rows = p->count;
     if (nest && nest->depth == 2 && nest->form == CORE_NEST_LOOP && p->count == 1) {

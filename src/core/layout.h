@@ -18,6 +18,11 @@ typedef struct core_data {
     size_t count;
 } core_data;
 
+/** A place in a buffer. The buffer may be NULL, of no bytes or with a type that holds addresses: no arithmetic on pointers. */
+static inline void *core_offset(const void *from, ptrdiff_t bytes) {
+    return (void *)((uintptr_t)from + (uintptr_t)bytes); /* NOLINT(performance-no-int-to-ptr) */
+}
+
 static inline size_t core_data_bytes(core_data data) {
     return data.count * data.type->size_bytes;
 }

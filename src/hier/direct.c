@@ -212,7 +212,7 @@ void hier_reads_begin(hier_call *call, hier_reads *reads, int node, size_t most)
     reads->count = 0;
     reads->from =
         hier_more_scratch(call, HIER_ARRAYS, 2 * most * sizeof(*reads->from)); /* the network part has started */
-    reads->to = reads->from + (reads->from ? most : 0);
+    reads->to = reads->from ? reads->from + most : NULL;
     if (!reads->from)
         fail(call, WEFT_ERR_NOMEM, reads->process);
 }

@@ -83,7 +83,8 @@ static inline void hier_move(const hier_call *call, core_data to, core_data from
     if (to.buffer == from.buffer && (to.type == from.type || runs))
         return;
     if (runs && part.count <= CORE_SHORT_BYTES) {
-        core_copy_short((char *)to.buffer + part.begin, (const char *)from.buffer + part.begin, part.count);
+        core_copy_short(core_offset(to.buffer, (ptrdiff_t)part.begin), core_offset(from.buffer, (ptrdiff_t)part.begin),
+                        part.count);
         return;
     }
     const size_t whole = hier_stream_of(call, to), end = part.begin + part.count;
@@ -104,7 +105,7 @@ static inline void hier_pack(void *packed, core_data from, size_t bytes) {
 /** Unpacks a part of a block, which begins at `packed`. */
 static inline void hier_unpack(const hier_call *call, core_data to, const void *packed, intra_slice part) {
     if (to.type->contiguous && part.count <= CORE_SHORT_BYTES) {
-        core_copy_short((char *)to.buffer + part.begin, packed, part.count);
+        core_copy_short(core_offset(to.buffer, (ptrdiff_t)part.begin), packed, part.count);
         return;
     }
     const size_t whole = hier_stream_of(call, to), end = part.begin + part.count;

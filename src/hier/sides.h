@@ -35,16 +35,11 @@ hier_side hier_side_received(const weft_comm *comm, const hier_arguments *argume
 bool hier_gathers(enum inter_collective collective);
 bool hier_scatters(enum inter_collective collective);
 
-/** Types may hold addresses, and the buffer is NULL then: no arithmetic on pointers. */
-static inline void *hier_offset(const void *from, ptrdiff_t bytes) {
-    return (void *)((uintptr_t)from + (uintptr_t)bytes); /* NOLINT(performance-no-int-to-ptr) */
-}
-
 /** So many elements, `displ` extents behind a place. Of none it lies anywhere. */
 static inline core_data hier_elements_at(const void *buffer, ptrdiff_t displ, const weft_datatype *type, size_t count) {
     size_t extent =
         (size_t)type->extent; /* NOLINT(clang-analyzer-core.NullDereference): who has blocks has their type */
-    return (core_data){hier_offset(buffer, (ptrdiff_t)((size_t)displ * extent)), type, count};
+    return (core_data){core_offset(buffer, (ptrdiff_t)((size_t)displ * extent)), type, count};
 }
 
 /** One block. That of one without elements lies anywhere. */
@@ -52,7 +47,7 @@ static inline core_data hier_side_block(const hier_side *side, size_t block) {
     ptrdiff_t displ = side->counts ? side->displs[block] : (ptrdiff_t)(block * side->count);
     size_t count = side->counts ? side->counts[block] : side->count;
     if (side->types)
-        return (core_data){hier_offset(side->buffer, displ), side->types[block], count};
+        return (core_data){core_offset(side->buffer, displ), side->types[block], count};
     return hier_elements_at(side->buffer, displ, side->type, count);
 }
 

@@ -221,7 +221,7 @@ static void combine_windows(const void *in, void *inout, size_t count, const wef
     size_t calls = by->apart ? count : 1, each = by->apart ? 1 : count;
     for (size_t i = 0; i < calls; i++) {
         ptrdiff_t at = (ptrdiff_t)(i * type->size_bytes) - by->shift;
-        by->function(hier_offset(in, at), hier_offset(inout, at), each, by->user);
+        by->function(core_offset(in, at), core_offset(inout, at), each, by->user);
     }
 }
 
@@ -261,7 +261,7 @@ static bool stage_windows(side *made, const stand_in *by, const void *user, size
     if (__builtin_mul_overflow(count, by->type.size_bytes, &bytes) || bytes > PTRDIFF_MAX || !side_make(made, 1, bytes))
         return false;
     memset(made->memory, 0, bytes); /* what lies in holes of windows goes round with the rest */
-    set_block(&made->blocks[0], (core_data){hier_offset(user, 0), by->user, count});
+    set_block(&made->blocks[0], (core_data){core_offset(user, 0), by->user, count});
     made->displs[0] = 0;
     return true;
 }
@@ -340,8 +340,8 @@ static void copy_windows(const stand_in *by, const core_data *user, char *packed
     const weft_datatype *type = by->user;
     size_t calls = by->apart ? count : 1, each = by->apart ? 1 : count;
     for (size_t i = 0; i < calls; i++) {
-        char *element = hier_offset(user->buffer, (ptrdiff_t)i * type->extent);
-        char *window = hier_offset(packed, (ptrdiff_t)(i * by->type.size_bytes) - by->shift);
+        char *element = core_offset(user->buffer, (ptrdiff_t)i * type->extent);
+        char *window = core_offset(packed, (ptrdiff_t)(i * by->type.size_bytes) - by->shift);
         core_copy(in ? window : element, type, each, in ? element : window, type, each, 0, each * type->size_bytes);
     }
 }

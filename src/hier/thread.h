@@ -65,8 +65,9 @@ static inline bool hier_await_operands(hier_call *call) {
            hier_await_all(call, HIER_OFFERED);
 }
 
+/** By number: where there are no bytes the base may be NULL, to which C lets nothing be added. */
 static inline char *hier_at(const void *base, size_t index, size_t bytes) {
-    return (char *)(uintptr_t)base + index * bytes;
+    return core_offset(base, (ptrdiff_t)(index * bytes));
 }
 
 /** Brings the blocks in the node's cells together, but that of thread `except` (-1: all). Acquire: they were awaited. */

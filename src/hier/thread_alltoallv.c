@@ -29,7 +29,7 @@ typedef struct plan {
 static inline core_data block_at(const void *buffer, size_t count, ptrdiff_t displ, const weft_datatype *type,
                                  const weft_datatype *const *types, size_t rank) {
     if (types)
-        return (core_data){hier_offset(buffer, displ), types[rank], count};
+        return (core_data){core_offset(buffer, displ), types[rank], count};
     return hier_elements_at(buffer, displ, type, count);
 }
 

@@ -34,8 +34,10 @@ static int take_temp(inter_execution *execution, inter_engine *engine) {
     if (!execution->lends || !bytes || execution->temp)
         return WEFT_SUCCESS;
     execution->temp = take_spare(engine, bytes);
+    if (!execution->temp)
+        return WEFT_ERR_NOMEM;
     execution->buffers[INTER_TEMP] = (unsigned char *)execution->temp + LINE_BYTES;
-    return execution->temp ? WEFT_SUCCESS : WEFT_ERR_NOMEM;
+    return WEFT_SUCCESS;
 }
 
 /* Lays the memory out: steps, requests, temporary buffer. */

@@ -43,7 +43,7 @@ static inline int combine_piece(const intra_meeting *meeting, int threads, const
             return code;
         sum = next;
     }
-    if (last == 0 && sum != out && piece.count && size)
+    if (last == 0 && sum != out)
         memcpy(out, sum, piece.count * size);
     return WEFT_SUCCESS;
 }
@@ -83,8 +83,6 @@ static int combine(const intra_meeting *meeting, int threads, const intra_operan
     alignas(64) unsigned char scratch[PIECE_BYTES];
     size_t size = operands->type->size_bytes;
     way by = {.scratch = scratch, .for_all = for_all};
-    if (size == 0 || slice.count == 0)
-        return WEFT_SUCCESS;
     if (size <= PIECE_BYTES) {
         by.most = PIECE_BYTES / size;
         return combine_pieces(meeting, threads, operands, slice, out, &by);
@@ -98,8 +96,15 @@ static int combine(const intra_meeting *meeting, int threads, const intra_operan
     return code;
 }
 
+/* Then buffers may be NULL. */
+static bool is_empty(const intra_operands *operands, intra_slice slice) {
+    return operands->type->size_bytes == 0 || slice.count == 0;
+}
+
 int intra_combine_first(const intra_meeting *meeting, int threads, const intra_operands *operands, intra_slice slice,
                         void *out) {
+    if (is_empty(operands, slice))
+        return WEFT_SUCCESS;
     /* Up to two operands need no scratch: one pass over all. */
     if (threads <= 2)
         return combine_piece(meeting, threads, operands, slice, out, NULL);
@@ -111,6 +116,8 @@ int intra_combine(const intra_meeting *meeting, const intra_operands *operands, 
 }
 
 int intra_combine_for_all(const intra_meeting *meeting, const intra_operands *operands, intra_slice slice, void *recv) {
+    if (is_empty(operands, slice))
+        return WEFT_SUCCESS;
     /* Piece by piece, since each should still be in the cache when it is spread. */
     char *out = (char *)recv + slice.begin * operands->type->size_bytes;
     return combine(meeting, meeting->team->threads, operands, slice, out, true);

@@ -92,15 +92,19 @@ struct map {
         lower_markers = {lower_bound};
         upper_markers = {lower_bound + extent};
     }
-    // The bytes of `count` elements in packed order, as displacements.
-    std::vector<ptrdiff_t> bytes(size_t count) const {
-        std::vector<ptrdiff_t> all;
-        all.reserve(count * size());
+    // Calls take(displacement) for each byte of `count` elements, in packed order.
+    template <class Take> void each_byte(size_t count, Take take) const {
         ptrdiff_t apart = extent();
         for (size_t i = 0; i < count; i++)
             for (const entry &e : entries)
-                for (size_t b = 0; b < weft_datatype_size(e.type); b++)
-                    all.push_back(e.displ + ptrdiff_t(i) * apart + ptrdiff_t(b));
+                for (size_t b = 0, length = weft_datatype_size(e.type); b < length; b++)
+                    take(e.displ + ptrdiff_t(i) * apart + ptrdiff_t(b));
+    }
+    // Those.
+    std::vector<ptrdiff_t> bytes(size_t count) const {
+        std::vector<ptrdiff_t> all;
+        all.reserve(count * size());
+        each_byte(count, [&](ptrdiff_t displ) { all.push_back(displ); });
         return all;
     }
 };

@@ -22,7 +22,7 @@ oracle::type type_of_block(oracle::maker *maker, size_t bytes, size_t blocks) {
         oracle::type made = maker->make(3);
         size_t size = made.of.size();
         /* Nor so thin that the memory is large. */
-        if (!size || bytes % size || std::abs(made.of.extent()) > ptrdiff_t(20 * size) ||
+        if (!size || bytes % size || std::abs(made.of.extent()) > ptrdiff_t(6 * size) ||
             overlaps(made.of, bytes / size * blocks))
             continue;
         weft_type_commit(&made.handle);
@@ -34,12 +34,11 @@ Image::Image(const std::vector<const oracle::map *> &types, const std::vector<si
              const std::vector<ptrdiff_t> &at) {
     ptrdiff_t begin = PTRDIFF_MAX, end = PTRDIFF_MIN;
     for (size_t i = 0; i < counts.size(); i++) {
-        places_.push_back(types[i]->bytes(counts[i]));
-        for (ptrdiff_t &place : places_.back()) {
-            place += at[i];
-            begin = std::min(begin, place);
-            end = std::max(end, place + 1);
-        }
+        blocks_.push_back({*types[i], counts[i], at[i]});
+        types[i]->each_byte(counts[i], [&](ptrdiff_t displ) {
+            begin = std::min(begin, displ + at[i]);
+            end = std::max(end, displ + at[i] + 1);
+        });
     }
     begin_ = begin > end ? 0 : begin;
     memory_.resize(begin > end ? 0 : size_t(end - begin));
@@ -56,19 +55,16 @@ void Image::fill(uint64_t seed) {
 }
 
 void Image::set(size_t block, const Bytes &bytes) {
-    for (size_t i = 0; i < places_[block].size(); i++)
-        memory_[size_t(places_[block][i] - begin_)] = bytes[i];
+    each(block, 0, SIZE_MAX, [&](size_t place, size_t i) { memory_[place] = bytes[i]; });
     expect(block, bytes);
 }
 
 void Image::expect(size_t block, const Bytes &bytes) {
-    for (size_t i = 0; i < places_[block].size() && i < bytes.size(); i++)
-        expected_[size_t(places_[block][i] - begin_)] = bytes[i];
+    each(block, 0, bytes.size(), [&](size_t place, size_t i) { expected_[place] = bytes[i]; });
 }
 
 void Image::ignore(size_t block, size_t from) {
-    for (size_t i = from; i < places_[block].size(); i++)
-        expected_[size_t(places_[block][i] - begin_)] = memory_[size_t(places_[block][i] - begin_)];
+    each(block, from, SIZE_MAX, [&](size_t place, size_t) { expected_[place] = memory_[place]; });
 }
 
 Bytes content(size_t bytes, uint64_t seed, int from, int to, uint64_t round) {

@@ -39,11 +39,27 @@ class Image {
         return memory_ == expected_;
     }
     size_t bytes_of(size_t block) const {
-        return places_[block].size();
+        return blocks_[block].count * blocks_[block].of.size();
     }
 
   private:
-    std::vector<std::vector<ptrdiff_t>> places_; // of the bytes of each block in packed order
+    struct Block {
+        oracle::map of;
+        size_t count;
+        ptrdiff_t at;
+    };
+    // Calls take(place in memory_, place among the packed bytes) for those of a block from `from` to before `end`.
+    template <class Take> void each(size_t block, size_t from, size_t end, Take take) const {
+        const Block &is = blocks_[block];
+        size_t i = 0;
+        is.of.each_byte(is.count, [&](ptrdiff_t displ) {
+            if (i >= from && i < end)
+                take(size_t(displ + is.at - begin_), i);
+            i++;
+        });
+    }
+
+    std::vector<Block> blocks_;
     ptrdiff_t begin_ = 0;
     Bytes memory_, expected_;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The selector: what WEFT_ALGORITHM may say, what is refused with which sentence, and that there is a choice for everything.
+#include "effort.h"
 #include <climits>
 #include <gtest/gtest.h>
 #include <random>
@@ -131,7 +132,7 @@ TEST_F(Selector, TheFirstRowThatFitsWins) {
             << inter_collective_name(key.collective) << " nodes " << key.nodes << " bytes " << key.bytes;
         used.insert(first);
     };
-    for (int round = 0; round < 100000; round++) {
+    for (int round = 0; round < effort::rounds(100000); round++) {
         hier_key key = key_of(inter_collective(random() % INTER_COLLECTIVES), 1 << random() % 12,
                               random() % 8 ? size_t(1) << random() % 26 : 0, random() % 4, 1 << random() % 8);
         key.nodes += int(random() % size_t(key.nodes)) - (key.nodes > 1);

@@ -176,7 +176,7 @@ Shape shape_number(int size, unsigned n) {
 TEST_P(Engines, SolveProblemsInRandomOrders) {
     unsigned n = 0;
     buffers_laid_out = 0;
-    for (int size = 1; size <= 128; size += size < 33 ? 1 : 19)
+    for (int size = 1; size <= 128; size += size < 9 ? 1 : size < 33 ? (effort::sanitized ? 5 : 1) : 19)
         for (int root : inter_is(GetParam().collective, INTER_ROOTED) ? some_roots(size) : std::set<int>{0})
             for (uint64_t seed = 0; seed < effort::rounds(size < 10 ? 50u : size < 34 ? 8u : 2u); seed++) {
                 Shape shape = shape_number(size, n++);
