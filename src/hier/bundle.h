@@ -12,10 +12,16 @@
 #include <string.h>
 
 typedef struct hier_bundle {
-    uint32_t blocks; /* not 0 */
-    uint32_t most;   /* bytes of all of them */
+    size_t blocks;   /* not 0 */
     uint16_t ends[]; /* counted from behind the last of these */
 } hier_bundle;
+
+/** One that is being filled. What that takes is not read back from the cell: its lines have to come from the other threads first. */
+typedef struct hier_bundling {
+    hier_bundle *bundle;
+    unsigned char *data;
+    size_t blocks, most, end; /* bytes: of all blocks, and so far */
+} hier_bundling;
 
 _Static_assert(offsetof(intra_offer, bundled) == 0 && offsetof(hier_bundle, ends) == sizeof(size_t),
                "a cell has either");
@@ -36,17 +42,20 @@ static inline unsigned char *hier_bundle_data(const hier_bundle *bundle) {
     return (unsigned char *)(uintptr_t)(bundle->ends + bundle->blocks);
 }
 
-static inline hier_bundle *hier_bundle_begin_at(const hier_call *call, void *place, size_t blocks) {
+static inline hier_bundling hier_bundle_begin_at(const hier_call *call, void *place, size_t blocks) {
     hier_bundle *bundle = place;
-    *bundle = (hier_bundle){.blocks = (uint32_t)blocks, .most = hier_bundle_most(call)};
-    return bundle;
+    bundle->blocks = blocks;
+    return (hier_bundling){.bundle = bundle,
+                           .data = (unsigned char *)(bundle->ends + blocks),
+                           .blocks = blocks,
+                           .most = hier_bundle_most(call)};
 }
 
 /**
  * Begins one of so many blocks in the own cell. All of them are put there, in order, before anything is posted; or the cell gets an offer
  * instead.
  */
-static inline hier_bundle *hier_bundle_begin(hier_call *call, size_t blocks) {
+static inline hier_bundling hier_bundle_begin(hier_call *call, size_t blocks) {
     call->meeting.mine.bundled = blocks;
     return hier_bundle_begin_at(call, call->meeting.own->payload.bytes, blocks);
 }
@@ -61,7 +70,7 @@ static inline hier_bundle *hier_bundle_aside(const hier_call *call) {
     return (hier_bundle *)(void *)intra_tray(&call->meeting);
 }
 
-static inline hier_bundle *hier_bundle_begin_aside(hier_call *call, size_t blocks) {
+static inline hier_bundling hier_bundle_begin_aside(hier_call *call, size_t blocks) {
     INTRA_SHOW(&call->meeting, bundled, blocks);
     return hier_bundle_begin_at(call, hier_bundle_aside(call), blocks);
 }
@@ -75,19 +84,26 @@ static inline size_t hier_bundle_begin_of(const hier_bundle *bundle, size_t inde
     return index ? bundle->ends[index - 1] : 0;
 }
 
-/** The next block; false: it is too long, or there are too many. */
-static inline bool hier_bundle_put(hier_bundle *bundle, size_t index, core_data block) {
-    size_t begin = hier_bundle_begin_of(bundle, index), bytes = core_data_bytes(block);
-    if (bytes > bundle->most - begin || bundle->blocks > HIER_BUNDLE_BLOCKS)
+/** Block `index`, which is the next; false: it is too long, or there are too many. */
+static inline bool hier_bundle_put(hier_bundling *to, size_t index, core_data block) {
+    size_t bytes = core_data_bytes(block);
+    if (bytes > to->most - to->end || to->blocks > HIER_BUNDLE_BLOCKS)
         return false;
-    hier_pack(hier_bundle_data(bundle) + begin, block, bytes);
-    bundle->ends[index] = (uint16_t)(begin + bytes);
+    hier_pack(to->data + to->end, block, bytes);
+    to->end += bytes;
+    to->bundle->ends[index] = (uint16_t)to->end;
     return true;
+}
+
+/** Nothing instead of it: nobody takes the own one from there. */
+static inline void hier_bundle_skip(hier_bundling *to, size_t index) {
+    to->bundle->ends[index] = (uint16_t)to->end;
 }
 
 /** Bundles this thread's only block; false: it is too long, and has to be offered. */
 static inline bool hier_bundle_one(hier_call *call, core_data block) {
-    return hier_bundle_put(hier_bundle_begin(call, 1), 0, block);
+    hier_bundling to = hier_bundle_begin(call, 1);
+    return hier_bundle_put(&to, 0, block);
 }
 
 /** Has another thread, which was awaited, bundled its blocks? */

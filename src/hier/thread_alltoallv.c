@@ -300,11 +300,13 @@ static bool bundle_expected(hier_call *call, uint16_t *expected) {
 
 bool hier_alltoallv_bundle(hier_call *call, const intra_offer *mine, size_t more) {
     const size_t ranks = (size_t)call->comm->size, self = (size_t)call->comm->rank;
-    hier_bundle *made = hier_bundle_begin(call, ranks + more);
-    bool fits = true;
-    for (size_t rank = 0; rank < ranks && fits; rank++)
-        fits = hier_bundle_put(made, rank, rank == self ? hier_run(NULL, 0) : hier_alltoallv_block(mine, rank));
-    return fits;
+    hier_bundling made = hier_bundle_begin(call, ranks + more);
+    for (size_t rank = 0; rank < ranks; rank++)
+        if (rank == self)
+            hier_bundle_skip(&made, rank);
+        else if (!hier_bundle_put(&made, rank, hier_alltoallv_block(mine, rank)))
+            return false;
+    return true;
 }
 
 /* Between nodes each says, behind its blocks, how long those are that it expects. */

@@ -57,13 +57,14 @@ static int start(hier_call *call) {
 /* The blocks of the other threads of the node; false: they are too long. */
 static bool bundle(hier_call *call, const hier_blocks *blocks) {
     const size_t threads = (size_t)hier_threads(call), root = (size_t)call->comm->thread;
-    hier_bundle *made =
+    hier_bundling made =
         hier_single_node(call) ? hier_bundle_begin(call, threads) : hier_bundle_begin_aside(call, threads);
-    bool fits = true;
-    for (size_t thread = 0; thread < threads && fits; thread++)
-        fits = hier_bundle_put(
-            made, thread, thread == root ? hier_run(NULL, 0) : hier_block_of(blocks, hier_first_rank(call) + thread));
-    return fits;
+    for (size_t thread = 0; thread < threads; thread++)
+        if (thread == root)
+            hier_bundle_skip(&made, thread);
+        else if (!hier_bundle_put(&made, thread, hier_block_of(blocks, hier_first_rank(call) + thread)))
+            return false;
+    return true;
 }
 
 /* The threads of the node need not wait for what the root does for the others. */
