@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # check.sh: everything that must hold before a change lands. Each step prints a heading and its seconds; the first that fails
-# ends the check. gcc compiles the release, clang the builds with sanitizers (gcc's take twice as long to compile), all with
+# ends the check. gcc compiles the release, clang the builds with sanitizers (gcc's take 1.7 times as long to compile), all with
 # warnings as errors.
 set -uo pipefail
 export LC_ALL=C

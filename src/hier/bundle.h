@@ -16,15 +16,14 @@ typedef struct hier_bundle {
     uint16_t ends[]; /* counted from behind the last of these */
 } hier_bundle;
 
+_Static_assert(offsetof(intra_offer, bundled) == 0 && offsetof(hier_bundle, ends) == sizeof(size_t),
+               "a cell has either");
+
 /** One that is being filled. What that takes is not read back from the cell: its lines have to come from the other threads first. */
 typedef struct hier_bundling {
     hier_bundle *bundle;
-    unsigned char *data;
     size_t blocks, most, end; /* bytes: of all blocks, and so far */
 } hier_bundling;
-
-_Static_assert(offsetof(intra_offer, bundled) == 0 && offsetof(hier_bundle, ends) == sizeof(size_t),
-               "a cell has either");
 
 /**
  * The most that is bundled, of a process alone and of several: from there on it takes longer to bring that into a cell and out of it than to
@@ -45,10 +44,7 @@ static inline unsigned char *hier_bundle_data(const hier_bundle *bundle) {
 static inline hier_bundling hier_bundle_begin_at(const hier_call *call, void *place, size_t blocks) {
     hier_bundle *bundle = place;
     bundle->blocks = blocks;
-    return (hier_bundling){.bundle = bundle,
-                           .data = (unsigned char *)(bundle->ends + blocks),
-                           .blocks = blocks,
-                           .most = hier_bundle_most(call)};
+    return (hier_bundling){.bundle = bundle, .blocks = blocks, .most = hier_bundle_most(call)};
 }
 
 /**
@@ -89,7 +85,7 @@ static inline bool hier_bundle_put(hier_bundling *to, size_t index, core_data bl
     size_t bytes = core_data_bytes(block);
     if (bytes > to->most - to->end || to->blocks > HIER_BUNDLE_BLOCKS)
         return false;
-    hier_pack(to->data + to->end, block, bytes);
+    hier_pack((unsigned char *)(to->bundle->ends + to->blocks) + to->end, block, bytes);
     to->end += bytes;
     to->bundle->ends[index] = (uint16_t)to->end;
     return true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "staged.h"
+#include "effort.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -17,12 +18,15 @@ static bool overlaps(const oracle::map &map, size_t elements) {
     return std::adjacent_find(all.begin(), all.end()) != all.end();
 }
 
+// Bytes of extent for one of data. Sanitizers get long pieces of memory from the system each time.
+constexpr ptrdiff_t thinnest = effort::sanitized ? 6 : 20;
+
 oracle::type type_of_block(oracle::maker *maker, size_t bytes, size_t blocks) {
     for (;;) {
         oracle::type made = maker->make(3);
         size_t size = made.of.size();
         /* Nor so thin that the memory is large. */
-        if (!size || bytes % size || std::abs(made.of.extent()) > ptrdiff_t(6 * size) ||
+        if (!size || bytes % size || std::abs(made.of.extent()) > thinnest * ptrdiff_t(size) ||
             overlaps(made.of, bytes / size * blocks))
             continue;
         weft_type_commit(&made.handle);

@@ -176,7 +176,8 @@ Shape shape_number(int size, unsigned n) {
 TEST_P(Engines, SolveProblemsInRandomOrders) {
     unsigned n = 0;
     buffers_laid_out = 0;
-    for (int size = 1; size <= 128; size += size < 9 ? 1 : size < 33 ? (effort::sanitized ? 5 : 1) : 19)
+    const int every_size_to = effort::sanitized ? 9 : 33;
+    for (int size = 1; size <= 128; size += size < every_size_to ? 1 : size < 33 ? 5 : 19)
         for (int root : inter_is(GetParam().collective, INTER_ROOTED) ? some_roots(size) : std::set<int>{0})
             for (uint64_t seed = 0; seed < effort::rounds(size < 10 ? 50u : size < 34 ? 8u : 2u); seed++) {
                 Shape shape = shape_number(size, n++);
