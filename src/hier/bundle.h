@@ -27,14 +27,16 @@ typedef struct hier_bundling {
 
 /**
  * The most that is bundled, of a process alone and of several: from there on it takes longer to bring that into a cell and out of it than to
- * meet a second time.
+ * meet a second time. Two threads that both give and take by themselves do so beside each other, and bundle as much as several processes do.
  */
 #define HIER_BUNDLE_BYTES         256
 #define HIER_BUNDLE_BYTES_BETWEEN 768
 #define HIER_BUNDLE_BLOCKS        ((INTRA_INLINE_BYTES - HIER_BUNDLE_BYTES_BETWEEN - sizeof(hier_bundle)) / sizeof(uint16_t))
 
 static inline uint32_t hier_bundle_most(const hier_call *call) {
-    return hier_single_node(call) ? HIER_BUNDLE_BYTES : HIER_BUNDLE_BYTES_BETWEEN;
+    const unsigned rooted = INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV);
+    const bool pair = hier_threads(call) == 2 && !inter_is(call->arguments->collective, rooted);
+    return hier_single_node(call) && !pair ? HIER_BUNDLE_BYTES : HIER_BUNDLE_BYTES_BETWEEN;
 }
 
 static inline unsigned char *hier_bundle_data(const hier_bundle *bundle) {
@@ -96,10 +98,16 @@ static inline void hier_bundle_skip(hier_bundling *to, size_t index) {
     to->bundle->ends[index] = (uint16_t)to->end;
 }
 
+/** All are put into the own cell: true. */
+static inline bool hier_bundle_end(const hier_call *call, const hier_bundling *of) {
+    (void)intra_fill(&call->meeting, sizeof(hier_bundle) + of->blocks * sizeof(uint16_t) + of->end);
+    return true;
+}
+
 /** Bundles this thread's only block; false: it is too long, and has to be offered. */
 static inline bool hier_bundle_one(hier_call *call, core_data block) {
     hier_bundling to = hier_bundle_begin(call, 1);
-    return hier_bundle_put(&to, 0, block);
+    return hier_bundle_put(&to, 0, block) && hier_bundle_end(call, &to);
 }
 
 /** Has another thread, which was awaited, bundled its blocks? */
@@ -125,6 +133,20 @@ static inline const unsigned char *hier_bundle_at(const hier_bundle *bundle, siz
 static inline size_t hier_shown_bytes(const hier_call *call, int thread) {
     const intra_offer *offer = intra_offer_of(&call->meeting, thread);
     return offer->bundled ? hier_bundle_bytes(hier_bundle_of(call, thread), 0) : offer->send_size;
+}
+
+/**
+ * Before anything of another thread's cell is looked at, whose block this one takes: if that thread has bundled as many as this one, and the
+ * `before` of them in front of it are as long, then its lines come together with the cell's first, which tells.
+ */
+static inline void hier_bundle_foresee(const hier_call *call, int thread, size_t before, size_t bytes) {
+    const char *cell = (const char *)&call->meeting.cells[thread];
+    const size_t head = sizeof(hier_bundle) + call->meeting.mine.bundled * sizeof(uint16_t);
+    const size_t begin = offsetof(intra_cell, payload) + head + before * bytes, end = begin + bytes;
+    if (call->meeting.member->fills <= INTRA_FLAG_ROOM || end > sizeof(intra_cell))
+        return;
+    for (size_t line = begin < CORE_LINE_BYTES ? CORE_LINE_BYTES : begin; line < end; line += CORE_LINE_BYTES)
+        __builtin_prefetch(cell + line);
 }
 
 /** Has any thread made an offer, so that it waits until the others have read? When all were awaited. */

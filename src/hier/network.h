@@ -146,7 +146,7 @@ void hier_network(hier_call *call, int need_thread, unsigned need_phase, hier_st
 
 /** Puts this thread's operand into its cell; when all have, whoever drives has the network part started by `start`. */
 static inline void hier_offer_inline(hier_call *call, hier_start_function *start) {
-    core_copy_short(call->meeting.own->payload.bytes, call->arguments->send, call->arguments->bytes);
+    core_copy_short(intra_fill(&call->meeting, call->arguments->bytes), call->arguments->send, call->arguments->bytes);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start);
     intra_post(&call->meeting, HIER_READY);
 }

@@ -31,8 +31,9 @@
  * whole vectors and slices: the limit is where a second message costs as much as the bytes that it spares.
  *
  * The thread level's limits are measured, with 2 threads on 2 cores and 3 to 16 on 16. What goes inline is copied once more, but nobody need
- * wait for those who read it: that pays for a line or some, and to the end of the cell (INTRA_INLINE_BYTES) where cores are short and each
- * meeting costs changes of threads. By flags threads meet less often than by slices; and what all read of a long allgather is read once
+ * wait for those who read it: that pays for a line or some, and to the end of the cell (INTRA_INLINE_BYTES) where two threads both give and
+ * take, and where cores are short and each meeting costs changes of threads. (Of more threads the limits are from before cells were cleared
+ * for the next call, intra_clear_next, and may be low.) By flags threads meet less often than by slices; and what all read of a long allgather is read once
  * by slices, which counts while all of it is in the caches. `counter` and `tree` were never ahead on cores that share an L3, so no row names
  * them. What all nodes' threads gather must fit the tray, too.
  */
@@ -134,7 +135,7 @@ const hier_rule hier_rules[] = {
     {INTER_GATHERV,               16,  32, ALL,      "nb1FT",                  0,        HIER_DIRECT, HIER_READS},
     {INTER_GATHERV,              ANY, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
 
-    {INTER_ALLGATHER,              1,   2, 128,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_ALLGATHER,              1,   2, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_ALLGATHER,              1,   2, KIB(128), "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_ALLGATHER,              1,   2, MIB(1),   "nbFT",                   0,        HIER_SLICES, HIER_STRUCTURE},
     {INTER_ALLGATHER,              1,   2, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
@@ -229,7 +230,7 @@ const hier_rule hier_rules[] = {
     {INTER_ALLGATHERV,           ANY, ANY, KIB(4),   "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_ALLGATHERV,           ANY, ANY, ALL,      "nbBKT",                  0,        HIER_FLAGS,  HIER_MODEL},
 
-    {INTER_ALLTOALL,               1,   2, 256,      "nb1FT",                  0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_ALLTOALL,               1,   2, INLINE,   "nb1FT",                  0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_ALLTOALL,               1,   2, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_ALLTOALL,               8,   1, KIB(2),   "nb1FT",                  0,        HIER_FLAGS,  HIER_CORES},
     {INTER_ALLTOALL,              16,   1, KIB(2),   "BRUCK",                  0,        HIER_FLAGS,  HIER_CORES},
@@ -306,7 +307,7 @@ const hier_rule hier_rules[] = {
     {INTER_REDUCE,               ANY, ANY, KIB(8),   "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
     {INTER_REDUCE,               ANY, ANY, ALL,      "SFOLD",                  0,        HIER_SLICES, HIER_STRUCTURE},
 
-    {INTER_ALLREDUCE,              1,   2, 128,      "nbBDE",                  0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_ALLREDUCE,              1,   2, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_ALLREDUCE,              1,   2, KIB(8),   "nbBDE",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_ALLREDUCE,              1, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_CROWD},
     {INTER_ALLREDUCE,              1, ANY, 256,      "nbBDE",                  0,        HIER_INLINE, HIER_STRUCTURE},
@@ -363,7 +364,7 @@ const hier_rule hier_rules[] = {
     {INTER_ALLREDUCE,            ANY, ANY, MIB(1),   "RAB",                    KIB(256), HIER_SLICES, HIER_MODEL},
     {INTER_ALLREDUCE,             96, ANY, ALL,      "BKT",                    MIB(1),   HIER_SLICES, HIER_MODEL},
     {INTER_ALLREDUCE,            ANY, ANY, ALL,      "RAB",                    KIB(256), HIER_SLICES, HIER_MODEL},
-    {INTER_ALLREDUCE,              1,   2, 128,      "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_ALLREDUCE,              1,   2, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_ALLREDUCE,              1,   2, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
     {INTER_ALLREDUCE,              1, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_CROWD},
     {INTER_ALLREDUCE,              1, ANY, 256,      "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
@@ -373,6 +374,7 @@ const hier_rule hier_rules[] = {
     {INTER_ALLREDUCE,            ANY, ANY, KIB(8),   "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
     {INTER_ALLREDUCE,            ANY, ANY, ALL,      "SFOLD",                  0,        HIER_SLICES, HIER_STRUCTURE},
 
+    {INTER_REDUCE_SCATTER,         1,   2, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_REDUCE_SCATTER,         1, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_CROWD},
     {INTER_REDUCE_SCATTER,         1, ANY, 512,      "nbBDE",                  0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_REDUCE_SCATTER,         1, ANY, KIB(16),  "nbBDE",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
@@ -411,6 +413,7 @@ const hier_rule hier_rules[] = {
     {INTER_REDUCE_SCATTER,       ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_REDUCE_SCATTER,       ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
 
+    {INTER_REDUCE_SCATTER_BLOCK,   1,   2, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_REDUCE_SCATTER_BLOCK,   1, ANY, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_CROWD},
     {INTER_REDUCE_SCATTER_BLOCK,   1, ANY, 512,      "nbBDE",                  0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_REDUCE_SCATTER_BLOCK,   1, ANY, KIB(16),  "nbBDE",                  0,        HIER_FLAGS,  HIER_STRUCTURE},

@@ -63,9 +63,11 @@ static void copy_blocks(hier_call *call) {
     const hier_blocks *mine = &call->blocks;
     size_t self = (size_t)call->comm->rank;
     int threads = hier_threads(call);
-    for (int i = 0; i < threads; i++) {
+    for (int i = 1; i <= threads; i++) {
         int thread = (call->comm->thread + i) % threads; /* not all from the same one at once */
         size_t rank = (size_t)thread, bytes = hier_block_bytes(mine, rank);
+        if (rank != self)
+            hier_bundle_foresee(call, thread, 0, bytes);
         if (rank != self && hier_has_bundled(call, thread))
             hier_bundle_take(call, thread, 0, hier_block_of(mine, rank));
         else if (hier_same_bytes(call, rank, intra_offer_of(&call->meeting, thread)->send_size, self, bytes))

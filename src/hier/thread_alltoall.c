@@ -224,7 +224,7 @@ static void put_cell(const hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     const void *sends = arguments->in_place ? arguments->recv : arguments->send;
     size_t bytes = arguments->bytes, self = (size_t)call->comm->rank, behind = (size_t)call->comm->size - self - 1;
-    void *cell = call->meeting.own->payload.bytes;
+    void *cell = intra_fill(&call->meeting, (size_t)call->comm->size * bytes);
     core_copy_short(cell, sends, self * bytes);
     core_copy_short(hier_at(cell, self + 1, bytes), hier_at(sends, self + 1, bytes), behind * bytes);
 }

@@ -197,9 +197,12 @@ core_data hier_alltoallv_place(const hier_call *call, size_t rank) {
 void hier_alltoallv_copy_local(hier_call *call) {
     const int threads = hier_threads(call), own = call->comm->thread;
     const size_t self = (size_t)call->comm->rank;
-    for (int i = 0, thread = own; i < threads; i++, thread = thread + 1 < threads ? thread + 1 : 0) {
+    for (int i = 0, thread = own; i < threads; i++) {
+        thread = thread + 1 < threads ? thread + 1 : 0;
         size_t source = hier_first_rank(call) + (size_t)thread;
         core_data to = hier_alltoallv_place(call, source);
+        if (thread != own)
+            hier_bundle_foresee(call, thread, self - (self > source), core_data_bytes(to));
         if (thread != own && hier_has_bundled(call, thread)) {
             hier_bundle_take(call, thread, self, to);
             continue;
@@ -306,7 +309,7 @@ bool hier_alltoallv_bundle(hier_call *call, const intra_offer *mine, size_t more
             hier_bundle_skip(&made, rank);
         else if (!hier_bundle_put(&made, rank, hier_alltoallv_block(mine, rank)))
             return false;
-    return true;
+    return hier_bundle_end(call, &made);
 }
 
 /* Between nodes each says, behind its blocks, how long those are that it expects. */

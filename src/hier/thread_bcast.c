@@ -36,7 +36,7 @@ static bool by_inline(hier_call *call) {
     HIER_RESUME(call);
     hier_network(call, root_node ? call->root_thread : HIER_NEED_NONE, HIER_READY, start_inline);
     if (root) {
-        memcpy(meeting->own->payload.bytes, arguments->recv, arguments->bytes);
+        memcpy(intra_fill(meeting, arguments->bytes), arguments->recv, arguments->bytes);
         intra_post(meeting, HIER_READY);
     } else if (root_node) {
         HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_READY));

@@ -118,7 +118,7 @@ static bool by_inline(hier_call *call) {
         INTRA_SHOW(&call->meeting, recv, arguments->recv);
         put_own(arguments, (size_t)call->comm->rank);
     } else {
-        memcpy(call->meeting.own->payload.bytes, arguments->send, arguments->bytes);
+        memcpy(intra_fill(&call->meeting, arguments->bytes), arguments->send, arguments->bytes);
     }
     intra_post(&call->meeting, HIER_READY);
     if (root && hier_single_node(call)) {

@@ -64,7 +64,7 @@ static bool bundle(hier_call *call, const hier_blocks *blocks) {
             hier_bundle_skip(&made, thread);
         else if (!hier_bundle_put(&made, thread, hier_block_of(blocks, hier_first_rank(call) + thread)))
             return false;
-    return true;
+    return !hier_single_node(call) || hier_bundle_end(call, &made);
 }
 
 /* The threads of the node need not wait for what the root does for the others. */

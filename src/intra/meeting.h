@@ -13,6 +13,7 @@
 #ifndef INTRA_MEETING_H
 #define INTRA_MEETING_H
 
+#include <core/stream.h>
 #include <intra/team.h>
 
 typedef struct intra_meeting {
@@ -84,6 +85,28 @@ static inline bool intra_is_free(const intra_meeting *meeting) {
 
 static inline void intra_occupy(const intra_meeting *meeting) {
     meeting->own->flag.note = meeting->note;
+}
+
+/** The own cell's payload, to put so many bytes there before anything is posted. */
+static inline unsigned char *intra_fill(const intra_meeting *meeting, size_t bytes) {
+    intra_member *member = meeting->member;
+    if (bytes > member->fills)
+        member->fills = bytes;
+    return meeting->own->payload.bytes;
+}
+
+/**
+ * Gets the lines of the next own cell before they are written, as many as were filled lately: those who read them have them, and each would
+ * take its way back then.
+ */
+static inline void intra_clear_next(intra_member *member) {
+    const char *cell = (const char *)(member->slot + 1 + member->thread);
+    __builtin_prefetch(cell, 1);
+    if (!member->fills)
+        return;
+    for (size_t line = CORE_LINE_BYTES; line < offsetof(intra_cell, payload) + member->fills; line += CORE_LINE_BYTES)
+        __builtin_prefetch(cell + line, 1);
+    member->fills -= member->fills < CORE_LINE_BYTES ? member->fills : CORE_LINE_BYTES;
 }
 
 /** The slot's counter `which`. */
@@ -213,6 +236,9 @@ static inline void intra_linger(const intra_meeting *meeting, unsigned phase) {
     intra_member *member = meeting->member;
     if (!meeting->hot || meeting->team->threads == 1)
         return;
+    if (member->fills > INTRA_FLAG_ROOM)
+        /* Not for order: until the own lines are written the others' are not, either, and looking would only take them away. */
+        atomic_thread_fence(memory_order_seq_cst);
     core_linger(&member->patience);
     int first = member->thread + 1 < meeting->team->threads ? member->thread + 1 : 0; /* that is looked at */
     core_patience_learn(&member->patience, intra_has_posted(meeting, first, phase));
@@ -248,8 +274,7 @@ void intra_end_overlapping(const intra_meeting *meeting);
 /** The thread's part is over: it reads nothing of the slot any more. Release: pairs with intra_is_free. */
 static inline void intra_end(const intra_meeting *meeting) {
     intra_member *member = meeting->member;
-    /* Nobody looks at the next own cell now: get its line before it is written. */
-    __builtin_prefetch(member->slot + 1 + member->thread, 1);
+    intra_clear_next(member);
     if (meeting->sequence != member->completed + 1 || member->ahead) {
         intra_end_overlapping(meeting);
         return;

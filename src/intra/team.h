@@ -26,6 +26,8 @@
 
 /** The most bytes that travel inside a cell. */
 #define INTRA_INLINE_BYTES 1024
+/** So many of them share the flag's cache line. */
+#define INTRA_FLAG_ROOM    48
 /** The least room on a tray, and for each thread: what it sends to others, and gets from them, as much as its cell holds. */
 #define INTRA_TRAY_BYTES   4096
 #define INTRA_TRAY_SHARE   (2ul * INTRA_INLINE_BYTES)
@@ -122,6 +124,7 @@ typedef struct intra_member {
     uint64_t chain;         /* a hash of all taken so far, hier's (hier/ledger.h) */
     intra_cell *slot;       /* of the next one */
     core_patience patience; /* with those that post when it does */
+    size_t fills;           /* so many bytes of a cell's payload, lately */
     uint64_t known;         /* every thread has completed the collectives up to this one */
     uint64_t waited_ticks;  /* in the slow part of waits; whoever counts it sets it to 0 */
     uint64_t completed;     /* this one has completed all up to this one … */

@@ -150,6 +150,21 @@ TEST_P(Meeting, TheRingHoldsTheFastBack) {
     });
 }
 
+// As much of the next cell is fetched as was filled lately: a long payload is not forgotten over a short one, but over several.
+TEST_P(Meeting, WhatWasFilledIsRemembered) {
+    intra_member *member = &team->members[0];
+    intra_meeting meeting{};
+    begin(&meeting, member);
+    EXPECT_EQ(intra_fill(&meeting, 100), meeting.own->payload.bytes);
+    intra_fill(&meeting, 8);
+    EXPECT_EQ(member->fills, 100u);
+    intra_end(&meeting);
+    EXPECT_EQ(member->fills, 100u - CORE_LINE_BYTES);
+    begin(&meeting, member);
+    intra_end(&meeting);
+    EXPECT_EQ(member->fills, 0u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Teams, Meeting,
                          ::testing::Combine(::testing::ValuesIn(policies), ::testing::Values(1, 2, 3, 5, 8, 12, 17),
                                             ::testing::Values(2, 8)),
