@@ -33,9 +33,9 @@
  * The thread level's limits are measured, with 2 threads on 2 cores and 3 to 16 on 16. What goes inline is copied once more, but nobody need
  * wait for those who read it: that pays for a line or some, and to the end of the cell (INTRA_INLINE_BYTES) where two threads both give and
  * take, and where cores are short and each meeting costs changes of threads. (Of more threads the limits are from before cells were cleared
- * for the next call, intra_clear_next, and may be low.) By flags threads meet less often than by slices; and what all read of a long allgather is read once
- * by slices, which counts while all of it is in the caches. `counter` and `tree` were never ahead on cores that share an L3, so no row names
- * them. What all nodes' threads gather must fit the tray, too.
+ * for the next call, intra_clear_next, and may be low.) By flags threads meet less often than by slices; and what all read of a long allgather
+ * is read once by slices, which counts while all of it is in the caches. `counter` and `tree` were never ahead on cores that share an L3, so no
+ * row names them. What all nodes' threads gather must fit the tray, too.
  */
 #include <hier/select.h>
 #include <intra/team.h>

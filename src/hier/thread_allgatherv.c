@@ -64,7 +64,7 @@ static void copy_blocks(hier_call *call) {
     size_t self = (size_t)call->comm->rank;
     int threads = hier_threads(call);
     for (int i = 1; i <= threads; i++) {
-        int thread = (call->comm->thread + i) % threads; /* not all from the same one at once */
+        int thread = (call->comm->thread + i) % threads; /* not all from the same one at once, the own last */
         size_t rank = (size_t)thread, bytes = hier_block_bytes(mine, rank);
         if (rank != self)
             hier_bundle_foresee(call, thread, 0, bytes);

@@ -193,7 +193,7 @@ core_data hier_alltoallv_place(const hier_call *call, size_t rank) {
     return block_at(own->recv, own->recv_counts[rank], own->recv_displs[rank], mine->recv_type, mine->recv_types, rank);
 }
 
-/* Not all from the same one at once. */
+/* Not all from the same one at once; the own last, since the others' are on their way meanwhile. */
 void hier_alltoallv_copy_local(hier_call *call) {
     const int threads = hier_threads(call), own = call->comm->thread;
     const size_t self = (size_t)call->comm->rank;
@@ -201,11 +201,12 @@ void hier_alltoallv_copy_local(hier_call *call) {
         thread = thread + 1 < threads ? thread + 1 : 0;
         size_t source = hier_first_rank(call) + (size_t)thread;
         core_data to = hier_alltoallv_place(call, source);
-        if (thread != own)
+        if (thread != own) {
             hier_bundle_foresee(call, thread, self - (self > source), core_data_bytes(to));
-        if (thread != own && hier_has_bundled(call, thread)) {
-            hier_bundle_take(call, thread, self, to);
-            continue;
+            if (hier_has_bundled(call, thread)) {
+                hier_bundle_take(call, thread, self, to);
+                continue;
+            }
         }
         core_data from = hier_alltoallv_block(intra_offer_of(&call->meeting, thread), self);
         if (hier_same_bytes(call, source, core_data_bytes(from), self, core_data_bytes(to)))

@@ -102,8 +102,6 @@ static inline unsigned char *intra_fill(const intra_meeting *meeting, size_t byt
 static inline void intra_clear_next(intra_member *member) {
     const char *cell = (const char *)(member->slot + 1 + member->thread);
     __builtin_prefetch(cell, 1);
-    if (!member->fills)
-        return;
     for (size_t line = CORE_LINE_BYTES; line < offsetof(intra_cell, payload) + member->fills; line += CORE_LINE_BYTES)
         __builtin_prefetch(cell + line, 1);
     member->fills -= member->fills < CORE_LINE_BYTES ? member->fills : CORE_LINE_BYTES;

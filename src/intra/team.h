@@ -82,9 +82,9 @@ typedef struct intra_cell {
     intra_calling calling; /* whose flag's note differs from the own: read by whoever awaited that */
 } intra_cell;
 
-_Static_assert(offsetof(intra_offer, recv_counts) == 48, "what is looked at first shares the flag's line");
+_Static_assert(offsetof(intra_offer, recv_counts) == INTRA_FLAG_ROOM, "what is looked at first shares the flag's line");
 _Static_assert(sizeof(core_flag) == 16, "the payload begins right behind the flag");
-_Static_assert(offsetof(intra_cell, payload) == 16, "a payload of up to 48 bytes shares the flag's line");
+_Static_assert(offsetof(intra_cell, payload) + INTRA_FLAG_ROOM == 64, "so long a payload shares the flag's line");
 _Static_assert(sizeof(intra_cell) == 9ul * INTRA_LINE, "the step and the call are in what would be padding");
 _Static_assert(sizeof(intra_cell) % INTRA_LINE == 0, "cells do not share lines");
 
