@@ -20,6 +20,7 @@ static hier_ring *make_ring(const weft_team *team, uint64_t number) {
         free(ring);
         return NULL;
     }
+    ring->intra->repeats = true;
     ring->number = number;
     for (int thread = 0; thread < team->intra->threads; thread++)
         if (intra_is_retired(team->intra, thread))

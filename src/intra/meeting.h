@@ -30,6 +30,7 @@ typedef struct intra_meeting {
     unsigned looks;           /* at flags that were not there, without waiting */
     core_flag *awaited;       /* that was not there at the last look, without waiting … */
     uint64_t value;           /* … at this value */
+    bool met;                 /* every thread was seen to be in it */
     int mismatch;             /* the thread that a wait gave up on, since it is in another call; -1: none */
     core_idle_function *idle; /* what a waiting thread drives, or NULL */
     void *idle_argument;
@@ -68,6 +69,7 @@ static inline void intra_take(intra_meeting *meeting, intra_member *member, uint
     intra_let_wait(meeting, waits);
     meeting->looks = 1; /* at the first one nobody asks why */
     meeting->awaited = NULL;
+    meeting->met = false;
     meeting->mismatch = -1;
     meeting->idle = NULL;
     meeting->idle_argument = NULL;
@@ -211,7 +213,8 @@ static inline bool intra_await(intra_meeting *meeting, int thread, unsigned phas
  * Every thread is seen to be in the meeting. As long as nobody begins one before he has completed the last, all have completed
  * those before: whoever has not has set `overlaps` before what was seen of him.
  */
-static inline bool intra_have_met(const intra_meeting *meeting) {
+static inline bool intra_have_met(intra_meeting *meeting) {
+    meeting->met = true;
     if (!atomic_load_explicit(&meeting->team->overlaps, memory_order_relaxed))
         meeting->member->known = meeting->sequence - 1;
     return true;
@@ -272,7 +275,9 @@ void intra_end_overlapping(const intra_meeting *meeting);
 /** The thread's part is over: it reads nothing of the slot any more. Release: pairs with intra_is_free. */
 static inline void intra_end(const intra_meeting *meeting) {
     intra_member *member = meeting->member;
-    intra_clear_next(member);
+    /* Fetched long before it is written, the line is only missed by who looks at it early. */
+    if (meeting->met || !meeting->team->repeats)
+        intra_clear_next(member);
     if (meeting->sequence != member->completed + 1 || member->ahead) {
         intra_end_overlapping(meeting);
         return;

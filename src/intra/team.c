@@ -34,7 +34,7 @@ static bool make_trays(intra_team *team) {
 }
 
 int intra_team_create(int threads, int slots, core_waiting waiting, intra_team **team) {
-    intra_team *made = calloc(1, sizeof(*made));
+    intra_team *made = zeroed(1, sizeof(*made));
     if (!made)
         return core_error(WEFT_ERR_NOMEM, "no memory for a team of %d threads", threads);
     made->threads = threads;

@@ -136,8 +136,8 @@ typedef struct intra_member {
 } intra_member;
 
 typedef struct intra_team {
-    int threads;
-    uint64_t slots; /* a power of two */
+    alignas(INTRA_LINE) int threads; /* on lines of its own: hardly ever written, all read it in each collective */
+    uint64_t slots;                  /* a power of two */
     core_waiting waiting;
     intra_cell *cells_end;
     intra_cell *cells;     /* slots × (1 + threads): the release cell first */
@@ -146,6 +146,7 @@ typedef struct intra_team {
     intra_line *completed; /* by thread: the last collective that it completed; it writes, all read */
     intra_member *members; /* by thread */
     intra_line *counters;  /* by slot: INTRA_COUNTERS each */
+    bool repeats;          /* one collective again and again, of a handle: others come in between, on other teams */
     _Atomic bool overlaps; /* some thread has begun a collective before it had completed the one before */
 } intra_team;
 
