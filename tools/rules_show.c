@@ -27,7 +27,7 @@ void rules_print_head(void) {
 
 void rules_print_rule(const hier_selector *selector, const hier_rule *rule, const char *note) {
     static const char *const origins[] = {
-        [HIER_MODEL] = "model", [HIER_HOST] = "host",   [HIER_CROWD] = "crowd",
+        [HIER_MODEL] = "model", [HIER_HOST] = "host",   [HIER_CROWD] = "crowd",        [HIER_CROWDS] = "crowds",
         [HIER_CORES] = "cores", [HIER_READS] = "reads", [HIER_STRUCTURE] = "structure"};
     char nodes[32], threads[32], bytes[32], pair[INTER_NAME_BYTES + 16];
     snprintf(pair, sizeof(pair), "%s/%s", hier_rule_algorithm(selector, rule)->name,

@@ -18,6 +18,8 @@
  * so long that they sleep too: a millisecond or so of giving the core away comes first. */
 #define SPINS_OVERSUBSCRIBED  2u
 #define YIELDS_OVERSUBSCRIBED 2000u
+/* Somebody who drives does so for some microseconds, unless the core is taken away meanwhile. */
+#define BUSY_NS               50000L
 
 core_waiting core_waiting_resolve(weft_wait_policy policy, bool oversubscribed) {
     switch (policy) {
@@ -84,7 +86,9 @@ bool core_flag_wait_slow(core_flag *flag, uint64_t target, const core_waiting *w
         enum core_idle result = idle ? idle(argument, tired) : CORE_IDLE_NOTHING;
         if (result == CORE_IDLE_GIVE_UP)
             return false;
-        if (result == CORE_IDLE_NOTHING && tired && idle)
+        if (result == CORE_IDLE_BUSY && tired)
+            core_flag_sleep(flag, target, BUSY_NS);
+        else if (result == CORE_IDLE_NOTHING && tired && idle)
             core_flag_sleep(flag, target, core_nap(naps++));
         else if (result == CORE_IDLE_NOTHING && tired)
             flag_sleep(flag, target, NULL);

@@ -84,6 +84,7 @@ enum core_idle {
     CORE_IDLE_MOVED,
     CORE_IDLE_SLEPT,
     CORE_IDLE_GIVE_UP,
+    CORE_IDLE_BUSY, /* somebody else drives it just now, and may leave it to this thread: no long sleep */
     CORE_IDLE_YIELD /* and where cores are short who is waited for needs this one: no more looks before it is given away */
 };
 

@@ -142,8 +142,10 @@ static enum core_idle drive(void *argument, bool tired) {
         return CORE_IDLE_NOTHING;
     if (!seldom && !tired && !call->looks++ && hier_missing_thread(call) >= 0)
         return CORE_IDLE_YIELD; /* it needs this core */
-    if ((funneled && !hier_is_leader(world)) || !hier_funnel_try(world))
+    if (funneled && !hier_is_leader(world))
         return CORE_IDLE_NOTHING;
+    if (!hier_funnel_try(world))
+        return self == 0 || call->watches ? CORE_IDLE_BUSY : CORE_IDLE_NOTHING;
     bool moved = false, asleep = false;
     if (slot->started < call->meeting.sequence) {
         missing = hier_missing_thread(call);
@@ -158,8 +160,8 @@ static enum core_idle drive(void *argument, bool tired) {
     if (tired) /* who sleeps looks seldom */
         hier_ledger_watch(world);
     /* Who started it sleeps on the network, or the leader; anybody, should that thread have left. */
-    bool sleeps =
-        tired && !moved && missing < 0 && (self == 0 || slot->driver == self || slot->left) && !slot->execution.done;
+    call->watches = missing < 0 && (self == 0 || slot->driver == self || slot->left);
+    bool sleeps = tired && !moved && call->watches && !slot->execution.done;
     bool on_wire = call->pieces.in_turn && slot->execution.busy_lanes;
     bool on_pieces = sleeps && !on_wire && inter_execution_is_gated(&slot->execution);
     if (sleeps && !on_pieces) {
@@ -272,7 +274,7 @@ void hier_network(hier_call *call, int need_thread, unsigned need_phase, hier_st
     call->entrusted = false;
     call->need_thread = need_thread;
     call->need_phase = need_phase;
-    call->begun = false;
+    call->begun = call->watches = false;
     call->meeting.idle = start_if_ready;
     call->meeting.idle_argument = call;
     if (call->meeting.waits)

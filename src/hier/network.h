@@ -60,6 +60,7 @@ struct hier_call {
     unsigned need_phase;        /* … has posted this */
     bool entrusted;             /* the leader, which takes no part, is to start it: by the errand */
     bool begun;                 /* this thread has seen it start */
+    bool watches;               /* it is one of those that sleep on the network, as far as it has seen */
     int entrusted_error;
     hier_errand errand;
     unsigned looks;              /* how often this thread thought of driving */

@@ -50,6 +50,7 @@ enum hier_origin {
     HIER_MODEL,    /* no other algorithm is predicted to be much faster (inter/predict.h); tests/hier/test_rules.cpp */
     HIER_HOST,     /* measured on one host, where the model's network does not hold; serves nobody else */
     HIER_CROWD,    /* as HIER_HOST, where a core has to carry several threads */
+    HIER_CROWDS,   /* measured where a core has to carry several threads, on hosts of their own */
     HIER_CORES,    /* as HIER_HOST, where each thread has a core */
     HIER_READS,    /* as HIER_HOST, where processes may read each other's memory */
     HIER_STRUCTURE /* ranks know too little, or the thread level asks for it */
@@ -133,7 +134,7 @@ static inline enum hier_miss hier_rule_misses(const hier_selector *selector, con
         return HIER_MISS_BYTES;
     if (!key.one_host && (rule->origin == HIER_HOST || rule->origin == HIER_CROWD || rule->origin == HIER_CORES))
         return HIER_MISS_HOSTS;
-    if (!key.crowded && rule->origin == HIER_CROWD)
+    if (!key.crowded && (rule->origin == HIER_CROWD || rule->origin == HIER_CROWDS))
         return HIER_MISS_CROWD;
     if (key.crowded && rule->origin == HIER_CORES)
         return HIER_MISS_CORES;

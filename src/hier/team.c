@@ -220,7 +220,7 @@ static void open_to_messages(weft_team *team, bool awake) {
 }
 
 /* What comes from another host takes longer than to wake who sleeps, and needs a core where it arrives. */
-#define YIELDS_BETWEEN_HOSTS 200u
+#define YIELDS_BETWEEN_HOSTS 30u
 
 static core_waiting waiting_of(const weft_team *team, bool crowded) {
     core_waiting waiting = core_waiting_resolve(team->world->config.wait_policy, crowded);

@@ -124,8 +124,8 @@ TEST_F(Selector, TheFirstRowThatFitsWins) {
                 (!key.bracketed || algorithm.bracketed) &&
                 (key.one_host ||
                  (row->origin != HIER_HOST && row->origin != HIER_CROWD && row->origin != HIER_CORES)) &&
-                (key.crowded || row->origin != HIER_CROWD) && (!key.crowded || row->origin != HIER_CORES) &&
-                (key.reads || row->origin != HIER_READS))
+                (key.crowded || (row->origin != HIER_CROWD && row->origin != HIER_CROWDS)) &&
+                (!key.crowded || row->origin != HIER_CORES) && (key.reads || row->origin != HIER_READS))
                 first = row;
         }
         ASSERT_EQ(hier_select_rule(&selector, key), first)
@@ -207,6 +207,11 @@ TEST_F(Selector, WhyARowDoesNotServe) {
     row.origin = HIER_CROWD;
     EXPECT_EQ(hier_rule_misses(&one, &row, key), HIER_MISS_HOSTS);
     EXPECT_EQ(miss(4, 8, 100, true), HIER_MISS_CROWD);
+    row.origin = HIER_CROWDS;
+    EXPECT_EQ(miss(4, 8, 100, true), HIER_MISS_CROWD);
+    key.crowded = key.commutative = true;
+    EXPECT_EQ(hier_rule_misses(&one, &row, key), HIER_FITS) << "on several hosts";
+    row.origin = HIER_CROWD;
     key.one_host = key.crowded = key.commutative = true;
     EXPECT_EQ(hier_rule_misses(&one, &row, key), HIER_FITS);
     row.origin = HIER_CORES;

@@ -171,6 +171,29 @@ TEST(Idle, WhatMovesKeepsTheWaiterAwake) {
 }
 
 // However often others are late, a look is put off by some hundred cycles at most; and not at all when they never are.
+// Where somebody else drives, who waits asks again soon: by the naps of those who have nothing to do this would take minutes.
+TEST(Idle, WhoeverDrivesIsWaitedForShortly) {
+    Watchdog watchdog(100);
+    struct Driver {
+        core_flag flag{};
+        int calls = 0, tired_calls = 0;
+    } driver;
+    core_waiting waiting = core_waiting_resolve(WEFT_WAIT_BLOCK, true);
+    core_flag_wait_slow(
+        &driver.flag, 1, &waiting,
+        [](void *argument, bool tired) {
+            Driver *self = static_cast<Driver *>(argument);
+            self->calls++;
+            self->tired_calls += tired;
+            if (self->tired_calls == 4000)
+                atomic_store_explicit(&self->flag.value, 1, memory_order_release);
+            return CORE_IDLE_BUSY;
+        },
+        &driver);
+    EXPECT_EQ(driver.tired_calls, 4000);
+    EXPECT_LT(driver.calls, 4100) << "it stays tired";
+}
+
 TEST(Patience, GrowsAndEnds) {
     core_patience patience{};
     core_patience_learn(&patience, true);
