@@ -106,13 +106,23 @@ void hier_entrust(hier_call *call) {
     hier_send_errand(call->comm->world, &call->errand);
 }
 
+/* This thread has done what the network part needs of it. */
+static bool is_ready(const hier_call *call) {
+    return call->need_thread != HIER_NEED_ALL ||
+           intra_has_posted(&call->meeting, call->meeting.member->thread, call->need_phase);
+}
+
+/* Sleeps until the thread has posted the phase: of that nothing tells but its own flag. */
+static enum core_idle sleep_on_thread(const hier_call *call, int thread, unsigned phase, long nanoseconds) {
+    core_flag_sleep(&call->meeting.cells[thread].flag, intra_value(&call->meeting, phase), nanoseconds);
+    return CORE_IDLE_SLEPT;
+}
+
 /* Sleeps until a thread has done its last piece: only then all may be admitted that waits for threads. */
 static enum core_idle sleep_on_pieces(const hier_call *call) {
     for (int thread = 0; thread < hier_threads(call); thread++)
-        if (!intra_has_posted(&call->meeting, thread, HIER_READY)) {
-            core_flag_sleep(&call->meeting.cells[thread].flag, intra_value(&call->meeting, HIER_READY), PIECES_NS);
-            return CORE_IDLE_SLEPT;
-        }
+        if (!intra_has_posted(&call->meeting, thread, HIER_READY))
+            return sleep_on_thread(call, thread, HIER_READY, PIECES_NS);
     return CORE_IDLE_MOVED; /* since the last look */
 }
 
@@ -134,6 +144,7 @@ static enum core_idle drive(void *argument, bool tired) {
     int self = call->meeting.member->thread, missing = -1;
     hier_bed bed;
     bool funneled = hier_is_funneled(world);
+    const bool stays = self == 0 || hier_is_root(call); /* when others may leave the network to them */
     hier_call_looks(call, tired);
     if (hier_is_busy(call->comm) && hier_agent_progress(call->comm->agent))
         return CORE_IDLE_MOVED;
@@ -145,7 +156,7 @@ static enum core_idle drive(void *argument, bool tired) {
     if (funneled && !hier_is_leader(world))
         return CORE_IDLE_NOTHING;
     if (!hier_funnel_try(world))
-        return self == 0 || call->watches ? CORE_IDLE_BUSY : CORE_IDLE_NOTHING;
+        return stays || call->watches ? CORE_IDLE_BUSY : CORE_IDLE_NOTHING;
     bool moved = false, asleep = false;
     if (slot->started < call->meeting.sequence) {
         missing = hier_missing_thread(call);
@@ -178,6 +189,8 @@ static enum core_idle drive(void *argument, bool tired) {
     }
     if (moved)
         return CORE_IDLE_MOVED;
+    if (missing >= 0 && missing != self && tired && stays && is_ready(call))
+        return sleep_on_thread(call, missing, call->need_phase, core_nap(0));
     return missing >= 0 && !tired && !call->meeting.team->waiting.hot ? CORE_IDLE_YIELD : CORE_IDLE_NOTHING;
 }
 

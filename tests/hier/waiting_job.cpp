@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sixteen ranks that wait with WEFT_WAIT=block leave the cores to others: together they use less than a twentieth of one.
+// Sixteen ranks that wait with WEFT_WAIT=block leave the cores to others: together they use less than a twentieth of one. And who sleeps is
+// woken by what it waits for.
 #include "oracle_job.h"
 
 #include <algorithm>
@@ -85,4 +86,22 @@ TEST(Waiting, ForAMessage) {
             return code;
         },
         "recv");
+}
+
+// Of gathers, whose threads leave when they have given theirs: were it the nap that ends a sleep, each would take 10 ms, and all of them
+// longer than this may.
+TEST(Waiting, WhoSleepsIsWoken) {
+    constexpr size_t words = 1024;
+    job::on_team([](weft_comm *comm) {
+        const int self = weft_rank(comm), ranks = weft_size(comm);
+        std::vector<uint64_t> own(words), all(words * size_t(ranks));
+        for (uint64_t round = 0; round < 5000; round++)
+            for (int root : {0, ranks - 1}) {
+                own.front() = own.back() = round * 1000 + uint64_t(self);
+                job::ok(weft_gather(own.data(), words, WEFT_UINT64_T, all.data(), words, WEFT_UINT64_T, root, comm),
+                        comm, "gather");
+                for (int rank = 0; self == root && rank < ranks; rank++)
+                    EXPECT_EQ(all[words * size_t(rank + 1) - 1], round * 1000 + uint64_t(rank));
+            }
+    });
 }
