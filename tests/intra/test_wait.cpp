@@ -150,50 +150,43 @@ TEST(Idle, IsCalledUntilTheFlagIsThere) {
     }
 }
 
+// How often a blocking wait asks, all in all and as one that is tired, while `result` is the answer: until one of both has its limit.
+struct Asked {
+    core_idle result;
+    int most_calls, most_tired_calls;
+    int calls = 0, tired_calls = 0;
+    core_flag flag{};
+
+    Asked(core_idle answer, int most, int most_tired) : result(answer), most_calls(most), most_tired_calls(most_tired) {
+        core_waiting waiting = core_waiting_resolve(WEFT_WAIT_BLOCK, true);
+        core_flag_wait_slow(
+            &flag, 1, &waiting,
+            [](void *argument, bool tired) {
+                Asked *self = static_cast<Asked *>(argument);
+                self->calls++;
+                self->tired_calls += tired;
+                if (self->calls == self->most_calls || self->tired_calls == self->most_tired_calls)
+                    atomic_store_explicit(&self->flag.value, 1, memory_order_release);
+                return self->result;
+            },
+            this);
+    }
+};
+
 // As long as something moves, the waiting thread stays awake.
 TEST(Idle, WhatMovesKeepsTheWaiterAwake) {
-    struct Driver {
-        core_flag flag{};
-        int calls = 0, tired_calls = 0;
-    } driver;
-    core_waiting waiting = core_waiting_resolve(WEFT_WAIT_BLOCK, true);
-    core_flag_wait_slow(
-        &driver.flag, 1, &waiting,
-        [](void *argument, bool tired) {
-            Driver *self = static_cast<Driver *>(argument);
-            self->tired_calls += tired;
-            if (++self->calls == 1000)
-                atomic_store_explicit(&self->flag.value, 1, memory_order_release);
-            return CORE_IDLE_MOVED;
-        },
-        &driver);
-    EXPECT_EQ(driver.tired_calls, 0);
+    EXPECT_EQ(Asked(CORE_IDLE_MOVED, 1000, INT_MAX).tired_calls, 0);
 }
 
-// However often others are late, a look is put off by some hundred cycles at most; and not at all when they never are.
 // Where somebody else drives, who waits asks again soon: by the naps of those who have nothing to do this would take minutes.
 TEST(Idle, WhoeverDrivesIsWaitedForShortly) {
     Watchdog watchdog(100);
-    struct Driver {
-        core_flag flag{};
-        int calls = 0, tired_calls = 0;
-    } driver;
-    core_waiting waiting = core_waiting_resolve(WEFT_WAIT_BLOCK, true);
-    core_flag_wait_slow(
-        &driver.flag, 1, &waiting,
-        [](void *argument, bool tired) {
-            Driver *self = static_cast<Driver *>(argument);
-            self->calls++;
-            self->tired_calls += tired;
-            if (self->tired_calls == 4000)
-                atomic_store_explicit(&self->flag.value, 1, memory_order_release);
-            return CORE_IDLE_BUSY;
-        },
-        &driver);
-    EXPECT_EQ(driver.tired_calls, 4000);
-    EXPECT_LT(driver.calls, 4100) << "it stays tired";
+    Asked asked(CORE_IDLE_BUSY, INT_MAX, 4000);
+    EXPECT_EQ(asked.tired_calls, 4000);
+    EXPECT_LT(asked.calls, 4100) << "it stays tired";
 }
 
+// However often others are late, a look is put off by some hundred cycles at most; and not at all when they never are.
 TEST(Patience, GrowsAndEnds) {
     core_patience patience{};
     core_patience_learn(&patience, true);
