@@ -207,14 +207,16 @@ uint64_t hier_direct_address(const hier_call *call, int node, int thread) {
     return incoming(call)[call->comm->layout->offsets[node] + (size_t)thread];
 }
 
-void hier_reads_begin(hier_call *call, hier_reads *reads, int node, size_t most) {
-    reads->process = hier_layout_process(call->comm->layout, node);
-    reads->count = 0;
-    reads->from =
-        hier_more_scratch(call, HIER_ARRAYS, 2 * most * sizeof(*reads->from)); /* the network part has started */
-    reads->to = reads->from ? reads->from + most : NULL;
+/* Notes down what is to be read. */
+static int note_run(hier_call *call, hier_reads *reads, inter_run from, inter_run to) {
     if (!reads->from)
-        fail(call, WEFT_ERR_NOMEM, reads->process);
+        reads->from = hier_more_scratch(call, HIER_ARRAYS, 2 * reads->most * sizeof(*reads->from));
+    if (!reads->from)
+        return WEFT_ERR_NOMEM;
+    reads->to = reads->from + reads->most;
+    reads->from[reads->count] = from;
+    reads->to[reads->count++] = to;
+    return WEFT_SUCCESS;
 }
 
 /* What lies in no run. */
@@ -237,20 +239,19 @@ void hier_reads_add(hier_call *call, hier_reads *reads, uint64_t address, size_t
     int code = address ? WEFT_SUCCESS : WEFT_ERR_NOMEM;
     if (call->error)
         return;
-    if (address && !to.type->contiguous) {
+    if (address && !to.type->contiguous)
         code = read_apart(call, reads->process, address + offset, to);
-    } else {
-        reads->from[reads->count] = run_at(address + offset, core_data_bytes(to));
-        reads->to[reads->count++] = (inter_run){to.buffer, core_data_bytes(to)};
-    }
+    else if (address)
+        code = note_run(call, reads, run_at(address + offset, core_data_bytes(to)),
+                        (inter_run){to.buffer, core_data_bytes(to)});
     if (code)
         fail(call, code, reads->process);
 }
 
 void hier_reads_end(hier_call *call, const hier_reads *reads) {
-    const inter_transport *transport = call->comm->world->channel.transport;
     if (call->error || !reads->count)
         return;
+    const inter_transport *transport = call->comm->world->channel.transport;
     int code = transport->read(transport, reads->process, reads->from, reads->to, reads->count);
     if (code)
         fail(call, code, reads->process);

@@ -80,14 +80,19 @@ uint64_t hier_direct_address(const hier_call *call, int node, int thread);
 /** What is read of one node: in one go, as far as it comes to single runs. */
 typedef struct hier_reads {
     int process;
-    size_t count;
+    size_t count, most;
     inter_run *from, *to;
 } hier_reads;
 
-/** `most` blocks are read of that node. Sets the call's error if that or what follows cannot be; then it does nothing more. */
-void hier_reads_begin(hier_call *call, hier_reads *reads, int node, size_t most);
+/** At most so many blocks are read of that node, or none. */
+static inline hier_reads hier_reads_begin(const hier_call *call, int node, size_t most) {
+    return (hier_reads){.process = hier_layout_process(call->comm->layout, node), .most = most};
+}
 
-/** A block, which lies so far behind an address. Those of several runs are read now, by way of memory of the thread's. */
+/**
+ * A block, which lies so far behind an address. Those of several runs are read now, by way of memory of the thread's. Sets the call's error
+ * if that or what follows cannot be; then it does nothing more.
+ */
 void hier_reads_add(hier_call *call, hier_reads *reads, uint64_t address, size_t offset, core_data to);
 
 void hier_reads_end(hier_call *call, const hier_reads *reads);

@@ -21,7 +21,9 @@ static size_t blocks_between(const hier_manifests *of, int giver, int getter) {
 }
 
 static size_t room_for(const hier_manifests *of, size_t blocks) {
-    return blocks * (sizeof(uint64_t) + of->short_bytes);
+    const size_t most =
+        of->short_bytes > sizeof(hier_manifest_address) ? of->short_bytes : sizeof(hier_manifest_address);
+    return hier_manifest_head_bytes(blocks) + blocks * most;
 }
 
 static size_t place_for(const hier_manifests *of, int node) {
@@ -66,13 +68,14 @@ typedef struct content {
 static void write_block(content *made, core_data block, size_t packed_bytes, char *message, size_t entry) {
     const size_t bytes = core_data_bytes(block);
     const bool at_address = bytes > packed_bytes;
-    const uint64_t length = bytes | (at_address ? HIER_MANIFEST_AT_ADDRESS : 0), address = (uintptr_t)block.buffer;
+    const uint16_t length = at_address ? HIER_MANIFEST_AT_ADDRESS : (uint16_t)bytes;
+    const hier_manifest_address told = {bytes, (uintptr_t)block.buffer};
     memcpy(message + entry * sizeof(length), &length, sizeof(length));
     if (at_address)
-        memcpy(message + made->bytes, &address, sizeof(address));
+        memcpy(message + made->bytes, &told, sizeof(told));
     else
         hier_pack(message + made->bytes, block, bytes);
-    made->bytes += at_address ? sizeof(address) : bytes;
+    made->bytes += at_address ? sizeof(told) : bytes;
     made->told += bytes;
     made->at_address |= at_address;
 }
@@ -83,7 +86,7 @@ static content write_message(const hier_call *call, const hier_manifests *of, in
     const size_t getters = ranks_on(layout, node, of->only_getter), blocks = blocks_between(of, of->node, node);
     const size_t first_thread = of->only_giver < 0 ? 0 : (size_t)call->root_thread;
     char *message = of->outgoing + place_for(of, node);
-    content made = {.bytes = blocks * sizeof(uint64_t)};
+    content made = {.bytes = hier_manifest_head_bytes(blocks)};
     for (size_t entry = 0, thread = first_thread; entry < blocks; thread++) {
         const bool bundled = intra_offer_of(&call->meeting, (int)thread)->bundled;
         const size_t packed_bytes = bundled ? of->short_bytes : hier_manifest_packed_bytes(call);
@@ -95,25 +98,40 @@ static content write_message(const hier_call *call, const hier_manifests *of, in
 
 /* Does a message tell where a block lies? */
 static bool tells_addresses(const char *message, size_t blocks) {
-    uint64_t any = 0, length;
-    for (size_t i = 0; i < blocks; i++, any |= length)
+    uint16_t length;
+    for (size_t i = 0; i < blocks; i++) {
         memcpy(&length, message + i * sizeof(length), sizeof(length));
-    return any & HIER_MANIFEST_AT_ADDRESS;
+        if (length == HIER_MANIFEST_AT_ADDRESS)
+            return true;
+    }
+    return false;
+}
+
+static bool node_tells_addresses(const hier_manifests *of, int node) {
+    return node != of->node && tells_addresses(of->incoming + place_from(of, node), blocks_between(of, node, of->node));
 }
 
 /* When all messages are here: those who have told no address get no answer. True: no thread of this node is awaited. */
 static bool sift(hier_slot *slot) {
     const hier_manifests *of = manifests_of(slot);
-    bool any = of->shows;
-    for (int node = 0; node < of->layout->nodes; node++) {
-        if (node == of->node)
-            continue;
-        if (tells_addresses(of->incoming + place_from(of, node), blocks_between(of, node, of->node)))
-            any = true;
-        else
+    int told = 0;
+    for (int node = 0; node < of->layout->nodes; node++)
+        told += node_tells_addresses(of, node);
+    if (!told)
+        inter_execution_forgo_all(&slot->execution);
+    for (int node = 0; node < of->layout->nodes && told; node++)
+        if (node != of->node && !node_tells_addresses(of, node))
             inter_execution_forgo(&slot->execution, node);
-    }
-    return !any;
+    return !told && !of->shows;
+}
+
+/* What stays as it is from call to call: where the messages lie, and how long they may be. */
+static void tell_places(hier_telling *telling, const hier_manifests *of, int node) {
+    const size_t room = room_for(of, blocks_between(of, node, of->node));
+    telling->received[node] = room;
+    telling->send_offsets[node] = place_for(of, node);
+    telling->recv_offsets[node] = place_from(of, node);
+    telling->answers[node] = room != 0; /* but see sift() */
 }
 
 int hier_manifests_start(hier_call *call, hier_manifest_given *given, bool shows) {
@@ -123,16 +141,14 @@ int hier_manifests_start(hier_call *call, hier_manifest_given *given, bool shows
     if (!of || !hier_telling_take(call, &telling, place_for(of, nodes), place_from(of, nodes)))
         return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for the messages of a node", call->comm->rank,
                           call->arguments->call);
+    for (int node = 0; node < nodes && telling.changed; node++)
+        if (node != of->node)
+            tell_places(&telling, of, node);
     for (int node = 0; node < nodes; node++) {
-        if (node == of->node)
+        if (node == of->node || !blocks_between(of, of->node, node))
             continue;
         const content made = write_message(call, of, node, given);
-        const size_t room = room_for(of, blocks_between(of, node, of->node));
         hier_tell(&telling, &telling.sent[node], made.bytes);
-        hier_tell(&telling, &telling.received[node], room);
-        hier_tell(&telling, &telling.send_offsets[node], place_for(of, node));
-        hier_tell(&telling, &telling.recv_offsets[node], place_from(of, node));
-        hier_tell(&telling, &telling.answers[node], room != 0); /* but see sift() */
         hier_tell(&telling, &telling.answered[node], made.at_address);
         hier_count_sent(call, node, made.told);
     }
@@ -154,5 +170,5 @@ hier_manifest_reader hier_manifest_open(const hier_call *call, int node) {
                                   .destination = first_getter,
                                   .first_getter = first_getter,
                                   .entry = message,
-                                  .at = message + blocks * sizeof(uint64_t)};
+                                  .at = message + hier_manifest_head_bytes(blocks)};
 }

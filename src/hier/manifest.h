@@ -4,9 +4,10 @@
  * agree. Whoever starts the network part puts one message together for each node that gets something, from cells and from where the
  * blocks lie:
  *
- *     message n → m:   [how long each block is: of the first of n for the first of m, for the second of m, … of the second of n: …]
- *                      [in the same order: the block, packed, if it is short, else its address]
+ *     message n → m:   [how long each short block is: of the first of n for the first of m, for the second of m, … of the second of n: …]
+ *                      [in the same order: the block, packed, if it is short, else its length and its address]
  *
+ * Of a short block two bytes say how long it is: what four threads gather of 8 bytes each then fits into a line (inter/lines.h).
  * Nobody relies on what he expects: a message has room for as much as the other side may put into it, and who has got an address, and
  * no one else, answers when his threads have read what is there.
  */
@@ -36,8 +37,18 @@ static inline size_t hier_manifest_packed_bytes(const hier_call *call) {
     return windows && !hier_gathers(collective) && !hier_scatters(collective) ? 256 : hier_manifest_short_bytes(call);
 }
 
-/** In front of a block's length: what stands for it is its address. */
-#define HIER_MANIFEST_AT_ADDRESS ((uint64_t)1 << 63)
+/** Instead of a block's length: what stands for it is hier_manifest_address. */
+#define HIER_MANIFEST_AT_ADDRESS UINT16_MAX
+
+typedef struct hier_manifest_address {
+    uint64_t bytes, address;
+} hier_manifest_address;
+
+/** The lengths in front of so many blocks; whole words, so that those that are whole words too lie like that. */
+static inline size_t hier_manifest_head_bytes(size_t blocks) {
+    const size_t word = sizeof(uint64_t);
+    return (blocks * sizeof(uint16_t) + word - 1) / word * word;
+}
 
 /** In the slot's memory, which outlives the call of whoever starts. Behind it are the messages. */
 typedef struct hier_manifests {
@@ -70,7 +81,8 @@ typedef struct hier_manifest_block {
     size_t source, destination; /* ranks */
     size_t bytes;
     bool at_address;
-    const char *at; /* packed; or what says where */
+    const char *at;   /* packed; … */
+    uint64_t address; /* … or where it is */
 } hier_manifest_block;
 
 /** When the addresses are here (hier_await_addresses): what came from another node. */
@@ -80,32 +92,35 @@ hier_manifest_reader hier_manifest_open(const hier_call *call, int node);
 static inline bool hier_manifest_next(hier_manifest_reader *reader, hier_manifest_block *block) {
     if (!reader->left)
         return false;
-    uint64_t length;
+    uint16_t length;
+    hier_manifest_address told;
     memcpy(&length, reader->entry, sizeof(length));
-    if (length > reader->short_bytes && !(length & HIER_MANIFEST_AT_ADDRESS))
-        length = reader->short_bytes;
+    const bool at_address = length == HIER_MANIFEST_AT_ADDRESS;
     *block = (hier_manifest_block){.source = reader->source,
                                    .destination = reader->destination,
-                                   .bytes = length & ~HIER_MANIFEST_AT_ADDRESS,
-                                   .at_address = length & HIER_MANIFEST_AT_ADDRESS,
+                                   .bytes = length < reader->short_bytes ? length : reader->short_bytes,
+                                   .at_address = at_address,
                                    .at = reader->at};
+    reader->at += at_address ? sizeof(told) : block->bytes;
+    if (at_address) {
+        memcpy(&told, block->at, sizeof(told));
+        block->bytes = told.bytes;
+        block->address = told.address;
+        reader->at_addresses = true;
+    }
     reader->left--;
     if (++reader->destination == reader->first_getter + reader->getters) {
         reader->destination = reader->first_getter;
         reader->source++;
     }
     reader->entry += sizeof(length);
-    reader->at += block->at_address ? sizeof(uint64_t) : block->bytes;
-    reader->at_addresses |= block->at_address;
     return true;
 }
 
 /** Reads a block that is at its address, between hier_reads_begin() and _end() of that node. `to` is as long. */
 static inline void hier_manifest_read(hier_call *call, hier_reads *reads, const hier_manifest_block *block,
                                       core_data to) {
-    uint64_t address;
-    memcpy(&address, block->at, sizeof(address));
-    hier_reads_add(call, reads, address, 0, to);
+    hier_reads_add(call, reads, block->address, 0, to);
 }
 
 #endif

@@ -65,8 +65,7 @@ static void take_part(hier_call *call, int node, int thread, size_t rank, intra_
     const core_data place = place_of(call, call->comm->thread, rank);
     char *to =
         place.type->contiguous ? (char *)place.buffer + part.begin : hier_more_scratch(call, HIER_PLAN, READ_BYTES);
-    hier_reads reads;
-    hier_reads_begin(call, &reads, node, 1);
+    hier_reads reads = hier_reads_begin(call, node, 1);
     hier_reads_add(call, &reads, to ? hier_direct_address(call, node, thread) : 0, part.begin,
                    hier_run(to, part.count));
     hier_reads_end(call, &reads);

@@ -275,8 +275,7 @@ static void read_node(hier_call *call, int node) {
     const hier_layout *layout = call->comm->layout;
     size_t bytes = call->arguments->bytes, self = (size_t)call->comm->rank;
     int threads = hier_layout_threads(layout, node);
-    hier_reads reads;
-    hier_reads_begin(call, &reads, node, (size_t)threads);
+    hier_reads reads = hier_reads_begin(call, node, (size_t)threads);
     for (int thread = 0; thread < threads; thread++)
         hier_reads_add(call, &reads, hier_direct_address(call, node, thread), self * bytes,
                        hier_own_received(call, layout->offsets[node] + (size_t)thread, bytes));

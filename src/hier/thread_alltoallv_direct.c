@@ -33,8 +33,7 @@ static void take_block(hier_call *call, hier_reads *reads, const hier_manifest_b
 static bool take_from(hier_call *call, int node) {
     hier_manifest_reader reader = hier_manifest_open(call, node);
     hier_manifest_block block;
-    hier_reads reads;
-    hier_reads_begin(call, &reads, node, reader.blocks / reader.getters);
+    hier_reads reads = hier_reads_begin(call, node, reader.blocks / reader.getters);
     while (hier_manifest_next(&reader, &block))
         if (block.destination == (size_t)call->comm->rank && !call->error)
             take_block(call, &reads, &block);

@@ -155,8 +155,7 @@ static void read_share(hier_call *call, int node) {
     const hier_layout *layout = call->comm->layout;
     const size_t bytes = call->arguments->bytes, first = layout->offsets[node];
     const int threads = hier_layout_threads(layout, node);
-    hier_reads reads;
-    hier_reads_begin(call, &reads, node, (size_t)threads);
+    hier_reads reads = hier_reads_begin(call, node, (size_t)threads);
     for (int thread = 0; thread < threads; thread++) {
         size_t rank = first + (size_t)thread;
         if (rank % (size_t)hier_threads(call) == (size_t)call->comm->thread)

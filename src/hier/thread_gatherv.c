@@ -236,8 +236,7 @@ static bool take_from(hier_call *call, const hier_blocks *blocks, share own, int
     const bool root = hier_is_root(call);
     hier_manifest_reader reader = hier_manifest_open(call, node);
     hier_manifest_block block;
-    hier_reads reads;
-    hier_reads_begin(call, &reads, node, reader.blocks);
+    hier_reads reads = hier_reads_begin(call, node, reader.blocks);
     for (size_t index = 0, next = own.index; hier_manifest_next(&reader, &block); index++) {
         const bool mine = index == next;
         next += mine ? own.of : 0;

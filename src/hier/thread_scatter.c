@@ -142,7 +142,6 @@ static bool by_flags(hier_call *call) {
 static bool by_direct(hier_call *call) {
     size_t bytes = call->arguments->bytes, rank = (size_t)call->comm->rank;
     bool root = hier_is_root(call);
-    hier_reads reads;
     HIER_RESUME(call);
     if (root)
         show_blocks(call);
@@ -154,7 +153,7 @@ static bool by_direct(hier_call *call) {
     } else {
         HIER_AWAIT(call, hier_await_addresses(call));
         HIER_AWAIT(call, hier_await(call, hier_host_thread(call), HIER_OFFERED)); /* and it is in this call, too */
-        hier_reads_begin(call, &reads, call->root_node, 1);
+        hier_reads reads = hier_reads_begin(call, call->root_node, 1);
         hier_reads_add(call, &reads, hier_direct_address(call, call->root_node, call->root_thread), rank * bytes,
                        hier_own_received(call, 0, bytes));
         hier_reads_end(call, &reads);

@@ -178,8 +178,7 @@ static bool take_from_manifest(hier_call *call) {
     const core_data place = hier_own_received(call, 0, bytes);
     hier_manifest_reader reader = hier_manifest_open(call, call->root_node);
     hier_manifest_block block;
-    hier_reads reads;
-    hier_reads_begin(call, &reads, call->root_node, 1);
+    hier_reads reads = hier_reads_begin(call, call->root_node, 1);
     while (hier_manifest_next(&reader, &block)) {
         if (block.destination != (size_t)call->comm->rank ||
             !hier_same_bytes(call, block.source, block.bytes, block.destination, bytes))

@@ -57,7 +57,7 @@ static inline int issue(inter_lane *lane, const inter_step *step, inter_request 
     request->completion = step->independent ? &lane->whole : &lane->stage;
     switch ((enum inter_step_kind)step->kind) {
     case INTER_STEP_SEND:
-        if (step->forgone)
+        if (step->forgone || execution->forgoes_all)
             return WEFT_SUCCESS;
         count_send(execution, peer, bytes);
         return transport->send(transport, peer, tag_of(execution, step, transport->rank),
@@ -275,6 +275,7 @@ void inter_execution_launch(inter_execution *execution, const inter_binding *bin
     execution->tag = tag_base(engine, &execution->id);
     if (execution->forgoes)
         forgo_nothing(execution);
+    execution->forgoes_all = false;
     execution->next = 0;
     execution->admitted = execution->here = 0;
     execution->busy_lanes = 0;

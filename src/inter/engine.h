@@ -116,7 +116,8 @@ struct inter_execution {
     unsigned busy_lanes; /* a bit each */
     bool done;
     bool at_most;             /* the binding's */
-    bool forgoes;             /* some of its sends */
+    bool forgoes;             /* some of its sends … */
+    bool forgoes_all;         /* … all that follow */
     bool cancelled;           /* after an error what was under way has been taken back */
     bool told;                /* inter_engine_survey() has told of it … */
     unsigned moves, surveyed; /* … how often it moved on; at the last survey */
@@ -190,6 +191,11 @@ int inter_execution_start(inter_execution *execution, inter_engine *engine, inte
 
 /** Of the strands that have not begun: nothing is sent to that rank of the view. For a gate. */
 void inter_execution_forgo(inter_execution *execution, int peer);
+
+/** The same of all ranks. */
+static inline void inter_execution_forgo_all(inter_execution *execution) {
+    execution->forgoes_all = true;
+}
 
 /** Do strands of one that is not done wait for its gate? */
 static inline bool inter_execution_is_gated(const inter_execution *execution) {

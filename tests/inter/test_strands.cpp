@@ -268,7 +268,12 @@ struct Answering {
         auto *self = static_cast<Answering *>(argument);
         if (!self->here) // after an error it is never told
             return self->execution->error ? SIZE_MAX : 1;
+        int others = 0;
         for (int peer = 0; peer < self->size; peer++)
+            others += peer != self->rank && !self->forgoes(self->rank, peer);
+        if (!others)
+            inter_execution_forgo_all(self->execution);
+        for (int peer = 0; peer < self->size && others; peer++)
             if (peer != self->rank && self->forgoes(self->rank, peer))
                 inter_execution_forgo(self->execution, peer);
         return SIZE_MAX;
