@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #define WARM_UP_BARRIERS 10
-#define WARM_UP_CALLS    2
+/* Calls of one kind: as many slots as a library may take in turn, each made ready at its first use; unless that takes longer than this. */
+#define WARM_UP_CALLS    32
+#define WARM_UP_US       3000.0
 #define TRIALS           3 /* the shortest of these counts: a first call that sets something up must not decide the batch */
 
 double bench_now_us(void) {
@@ -45,11 +47,20 @@ static double time_batch(const bench_driver *driver, void *rank, const void *cal
     return bench_now_us() - start;
 }
 
+/* What is set up at first calls must decide neither the batch nor the samples. */
+static void warm_up_call(const bench_driver *driver, void *rank, const void *call) {
+    double us = 0;
+    for (size_t calls = 1; calls <= WARM_UP_CALLS && us < WARM_UP_US; calls *= 2) {
+        us = time_batch(driver, rank, call, calls);
+        driver->maximum(rank, &us, 1);
+    }
+}
+
 /* Doubles the batch until it is long enough. Every rank decides by the same maxima, so all come to the same batch. */
 static size_t find_batch(const bench_driver *driver, void *rank, const void *call, double *batch_us) {
     const double least_us = bench_is_crowded() ? BENCH_CROWDED_US : BENCH_SAMPLE_US;
     size_t calls = 1;
-    driver->run(rank, call, WARM_UP_CALLS);
+    warm_up_call(driver, rank, call);
     for (;;) {
         double shortest = 0;
         for (int trial = 0; trial < TRIALS; trial++) {

@@ -36,10 +36,9 @@
  *
  * The thread level's limits are measured, with 2 threads on 2 cores and 3 to 16 on 16. What goes inline is copied once more, but nobody need
  * wait for those who read it: that pays for a line or some, and to the end of the cell (INTRA_INLINE_BYTES) where two threads both give and
- * take, and where cores are short and each meeting costs changes of threads. (Of more threads the limits are from before cells were cleared
- * for the next call, intra_clear_next, and may be low.) By flags threads meet less often than by slices; and what all read of a long allgather
- * is read once by slices, which counts while all of it is in the caches. `counter` and `tree` were never ahead on cores that share an L3, so no
- * row names them. What all nodes' threads gather must fit the tray, too.
+ * take, and where cores are short and each meeting costs changes of threads. By flags threads meet less often than by slices; and what all
+ * read of a long allgather is read once by slices, which counts while all of it is in the caches. `counter` and `tree` were never ahead on
+ * cores that share an L3, so no row names them. What all nodes' threads gather must fit the tray, too.
  */
 #include <hier/select.h>
 #include <intra/team.h>
@@ -99,6 +98,7 @@ const hier_rule hier_rules[] = {
     {INTER_BCAST,                ANY, ANY, ALL,      "SAG",                    0,        HIER_FLAGS,  HIER_MODEL},
 
     {INTER_SCATTER,                1,   2, 24,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_SCATTER,                1,   4, 8,        "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_SCATTER,                1, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_SCATTER,               32, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_SCATTER,                2,   1, KIB(64),  "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
@@ -121,7 +121,7 @@ const hier_rule hier_rules[] = {
     {INTER_SCATTERV,              16,  32, ALL,      "nbFT",                   0,        HIER_DIRECT, HIER_READS},
     {INTER_SCATTERV,             ANY, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
 
-    {INTER_GATHER,                 1, ANY, 32,       "nb1FT",                  0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_GATHER,                 1, ANY, 48,       "nb1FT",                  0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_GATHER,                 1, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_GATHER,                32, ANY, INLINE,   "nb1FT",                  0,        HIER_INLINE, HIER_MODEL},
     {INTER_GATHER,                16,   1, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_HOST},
@@ -145,7 +145,8 @@ const hier_rule hier_rules[] = {
     {INTER_ALLGATHER,              1,   2, MIB(1),   "nbFT",                   0,        HIER_SLICES, HIER_STRUCTURE},
     {INTER_ALLGATHER,              1,   2, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_ALLGATHER,              1, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_CROWD},
-    {INTER_ALLGATHER,              1, ANY, 512,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_ALLGATHER,              1,   8, 512,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_ALLGATHER,              1, ANY, 256,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_ALLGATHER,              1, ANY, KIB(32),  "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_ALLGATHER,              1,   8, ALL,      "nbFT",                   0,        HIER_SLICES, HIER_STRUCTURE},
     {INTER_ALLGATHER,              1, ANY, MIB(1),   "nbFT",                   0,        HIER_SLICES, HIER_STRUCTURE},
@@ -237,6 +238,9 @@ const hier_rule hier_rules[] = {
 
     {INTER_ALLTOALL,               1,   2, INLINE,   "nb1FT",                  0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_ALLTOALL,               1,   2, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
+    {INTER_ALLTOALL,               1, ANY, INLINE,   "nb1FT",                  0,        HIER_INLINE, HIER_CROWD},
+    {INTER_ALLTOALL,               1,   4, 512,      "nb1FT",                  0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_ALLTOALL,               1,   4, INLINE,   "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_ALLTOALL,               8,   1, KIB(2),   "nb1FT",                  0,        HIER_FLAGS,  HIER_CORES},
     {INTER_ALLTOALL,              16,   1, KIB(2),   "BRUCK",                  0,        HIER_FLAGS,  HIER_CORES},
     {INTER_ALLTOALL,              16, ANY, INLINE,   "nb1FT",                  0,        HIER_INLINE, HIER_MODEL},
@@ -264,12 +268,11 @@ const hier_rule hier_rules[] = {
     {INTER_ALLTOALLW,             16,  32, ALL,      "nb1FT",                  0,        HIER_DIRECT, HIER_READS},
     {INTER_ALLTOALLW,            ANY, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
 
-    {INTER_REDUCE,                 1,   2, 32,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_REDUCE,                 1,   2, 48,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_REDUCE,                 1,   2, KIB(8),   "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_REDUCE,                 1, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_CROWD},
-    {INTER_REDUCE,                 1,   8, 48,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
-    {INTER_REDUCE,                 1,   8, KIB(4),   "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
-    {INTER_REDUCE,                 1, ANY, 256,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_REDUCE,                 1,   8, 256,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_REDUCE,                 1, ANY, 64,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_REDUCE,                 1, ANY, KIB(4),   "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_REDUCE,                 1, ANY, ALL,      "nbFT",                   0,        HIER_SLICES, HIER_STRUCTURE},
     {INTER_REDUCE,                 4, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_CROWD},
@@ -457,7 +460,7 @@ const hier_rule hier_rules[] = {
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
 
-    {INTER_SCAN,                   1,   2, 32,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_SCAN,                   1,   2, 48,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_SCAN,                   1,   2, KIB(32),  "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_SCAN,                   1, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_CROWD},
     {INTER_SCAN,                   1, ANY, 256,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
@@ -490,7 +493,7 @@ const hier_rule hier_rules[] = {
     {INTER_SCAN,                 ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_SCAN,                 ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
 
-    {INTER_EXSCAN,                 1,   2, 32,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_EXSCAN,                 1,   2, 48,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_EXSCAN,                 1,   2, KIB(8),   "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_EXSCAN,                 1, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_CROWD},
     {INTER_EXSCAN,                 1, ANY, 256,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
