@@ -59,7 +59,6 @@ const hier_rule hier_rules[] = {
     {INTER_BARRIER,               12, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_MODEL},
     {INTER_BARRIER,              ANY, ANY, ALL,      "DISS",                   0,        HIER_FLAGS,  HIER_MODEL},
 
-    {INTER_BCAST,                  1,   2, 256,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_BCAST,                  1, ANY, 48,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_BCAST,                  1, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_BCAST,                  8, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_HOST},
