@@ -20,10 +20,10 @@ static size_t blocks_between(const hier_manifests *of, int giver, int getter) {
     return ranks_on(of->layout, giver, of->only_giver) * ranks_on(of->layout, getter, of->only_getter);
 }
 
+/* As much for each, so that messages which lie one behind the other do not overlap: a word is as much as a length takes at most. */
 static size_t room_for(const hier_manifests *of, size_t blocks) {
-    const size_t most =
-        of->short_bytes > sizeof(hier_manifest_address) ? of->short_bytes : sizeof(hier_manifest_address);
-    return hier_manifest_head_bytes(blocks) + blocks * most;
+    const size_t address = sizeof(hier_manifest_address), most = of->short_bytes;
+    return blocks * (sizeof(uint64_t) + (most > address ? most : address));
 }
 
 static size_t place_for(const hier_manifests *of, int node) {
