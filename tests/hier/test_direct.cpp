@@ -99,8 +99,13 @@ int gather(weft_comm *comm, int root) {
     return code;
 }
 
+// A round in which all blocks are as long.
+constexpr int all_of = 1 << 16;
+
 // Around what goes by a cell, and what goes along with the addresses, in words.
 size_t length_of(int from, int to, int round) {
+    if (round >= all_of)
+        return size_t(round - all_of);
     const size_t lengths[] = {0, 1, 96, 97, 255, 256, 257, 511, 512, 513, 1023, 1024, 1025, count};
     return lengths[(from * 7 + to * 3 + round) % int(std::size(lengths))];
 }
@@ -191,10 +196,10 @@ int scatterv(weft_comm *comm, int root, int round, int odd = -1, size_t other = 
     return code;
 }
 
-// Three processes of 2, 3 and 1 threads, whose reads go by `read`.
+// Processes of so many threads, whose reads go by `read`.
 void run(int (*read)(const inter_transport *, int, inter_run *, inter_run *, size_t), Setting setting,
-         const std::function<void(weft_comm *)> &body) {
-    JobShape shape{{2, 3, 1}, setting.level};
+         const std::function<void(weft_comm *)> &body, const std::vector<int> &threads = {2, 3, 1}) {
+    JobShape shape{threads, setting.level};
     shape.cores = setting.cores ? 64 : 2;
     shape.algorithm = "allgather=/direct,allgatherv=/direct,alltoall=/direct,alltoallv=/direct,gather=/direct,"
                       "gatherv=/direct,scatter=/direct,scatterv=/direct";
@@ -299,6 +304,23 @@ TEST_P(Direct, InPlaceEveryLength) {
                 EXPECT_EQ(both[i], word(int(i / words), self, i % words)) << "rank " << self << ", " << words;
         }
     });
+}
+
+// Messages that are as long as can be lie one behind the other, and not over each other.
+TEST_P(Direct, AllAsLongAsGoesAlong) {
+    threads::Watchdog watchdog(60);
+    const Short longest = GetParam().lengths();
+    run(read_late, GetParam(),
+        [&](weft_comm *comm) {
+            for (int more : {0, 1}) {
+                EXPECT_EQ(alltoallv(comm, all_of + int(longest.alltoallv) + more), WEFT_SUCCESS);
+                for (int root = 0; root < weft_size(comm); root++) {
+                    EXPECT_EQ(gatherv(comm, root, all_of + int(longest.gatherv) + more), WEFT_SUCCESS);
+                    EXPECT_EQ(scatterv(comm, root, all_of + int(longest.scatterv) + more), WEFT_SUCCESS);
+                }
+            }
+        },
+        {2, 1, 1, 1});
 }
 
 // Whoever expects another length than comes says so, whichever of the two is short and which is read; nobody else is hurt, and nobody is
