@@ -192,10 +192,10 @@ TEST(Traffic, WithCountsIsThatOfTheBlocks) {
         inter_sim_counts all = traffic_of(shape, kind, words, root, int(times));
         EXPECT_EQ(all.messages, times * (nodes - 1)) << inter_collective_name(kind);
         EXPECT_EQ(all.bytes, others_bytes) << inter_collective_name(kind);
-        shape.algorithm = std::string(inter_collective_name(kind)) + "=/direct"; // says how long each of seven is
+        shape.algorithm = std::string(inter_collective_name(kind)) + "=/direct"; // lengths are a word a message
         all = traffic_of(shape, kind, words, root, int(times));
         EXPECT_EQ(all.messages, times * (nodes - 1)) << inter_collective_name(kind);
-        EXPECT_EQ(all.bytes, others_bytes + times * 7 * sizeof(uint64_t)) << inter_collective_name(kind);
+        EXPECT_EQ(all.bytes, others_bytes + times * (nodes - 1) * sizeof(uint64_t)) << inter_collective_name(kind);
     }
     shape.algorithm.clear();
     inter_sim_counts all = traffic_of(shape, INTER_ALLGATHERV, words, 0, int(times));
