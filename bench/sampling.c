@@ -11,7 +11,7 @@
 /* Calls of one kind: as many slots as a library may take in turn, each made ready at its first use; unless that takes longer than this. */
 #define WARM_UP_CALLS    32
 #define WARM_UP_US       3000.0
-#define TRIALS           3 /* the shortest of these counts: a first call that sets something up must not decide the batch */
+#define TRIALS           3 /* the shortest of these counts: what disturbs one must not decide the batch */
 
 double bench_now_us(void) {
     struct timespec now;

@@ -209,13 +209,12 @@ uint64_t hier_direct_address(const hier_call *call, int node, int thread) {
 
 /* Notes down what is to be read. */
 static int note_run(hier_call *call, hier_reads *reads, inter_run from, inter_run to) {
-    if (!reads->from)
-        reads->from = hier_more_scratch(call, HIER_ARRAYS, 2 * reads->most * sizeof(*reads->from));
-    if (!reads->from)
+    if (!reads->runs)
+        reads->runs = hier_more_scratch(call, HIER_ARRAYS, 2 * reads->most * sizeof(*reads->runs));
+    if (!reads->runs)
         return WEFT_ERR_NOMEM;
-    reads->to = reads->from + reads->most;
-    reads->from[reads->count] = from;
-    reads->to[reads->count++] = to;
+    reads->runs[reads->count] = from;
+    reads->runs[reads->most + reads->count++] = to;
     return WEFT_SUCCESS;
 }
 
@@ -252,7 +251,7 @@ void hier_reads_end(hier_call *call, const hier_reads *reads) {
     if (call->error || !reads->count)
         return;
     const inter_transport *transport = call->comm->world->channel.transport;
-    int code = transport->read(transport, reads->process, reads->from, reads->to, reads->count);
+    int code = transport->read(transport, reads->process, reads->runs, reads->runs + reads->most, reads->count);
     if (code)
         fail(call, code, reads->process);
 }

@@ -53,7 +53,7 @@ typedef struct hier_telling {
 
 /**
  * For start functions: the last one of the slot, or one that is all 0, where a node's answer goes out at `from` and that of node i comes in
- * at `to` + i. False: no memory. All but what is 0 anyway is then told, by hier_tell().
+ * at `to` + i. False: no memory. All but what is 0 anyway is then told, by hier_tell(); what never changes in calls of the kind only where `changed`.
  */
 bool hier_telling_take(hier_call *call, hier_telling *telling, size_t from, size_t to);
 
@@ -81,7 +81,7 @@ uint64_t hier_direct_address(const hier_call *call, int node, int thread);
 typedef struct hier_reads {
     int process;
     size_t count, most;
-    inter_run *from, *to;
+    inter_run *runs; /* `most` to read from, and behind them those to read to; NULL: none yet */
 } hier_reads;
 
 /** At most so many blocks are read of that node, or none. */

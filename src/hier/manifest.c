@@ -20,10 +20,9 @@ static size_t blocks_between(const hier_manifests *of, int giver, int getter) {
     return ranks_on(of->layout, giver, of->only_giver) * ranks_on(of->layout, getter, of->only_getter);
 }
 
-/* As much for each, so that messages which lie one behind the other do not overlap: a word is as much as a length takes at most. */
+/* As much for each block, lest messages that lie one behind the other overlap: a word for its part of the head, and an address is short, too. */
 static size_t room_for(const hier_manifests *of, size_t blocks) {
-    const size_t address = sizeof(hier_manifest_address), most = of->short_bytes;
-    return blocks * (sizeof(uint64_t) + (most > address ? most : address));
+    return blocks * (sizeof(uint64_t) + of->short_bytes);
 }
 
 static size_t place_for(const hier_manifests *of, int node) {
@@ -69,13 +68,15 @@ static void write_block(content *made, core_data block, size_t packed_bytes, cha
     const size_t bytes = core_data_bytes(block);
     const bool at_address = bytes > packed_bytes;
     const uint16_t length = at_address ? HIER_MANIFEST_AT_ADDRESS : (uint16_t)bytes;
-    const hier_manifest_address told = {bytes, (uintptr_t)block.buffer};
     memcpy(message + entry * sizeof(length), &length, sizeof(length));
-    if (at_address)
+    if (at_address) {
+        const hier_manifest_address told = {bytes, (uintptr_t)block.buffer};
         memcpy(message + made->bytes, &told, sizeof(told));
-    else
+        made->bytes += sizeof(told);
+    } else {
         hier_pack(message + made->bytes, block, bytes);
-    made->bytes += at_address ? sizeof(told) : bytes;
+        made->bytes += bytes;
+    }
     made->told += bytes;
     made->at_address |= at_address;
 }
@@ -114,15 +115,17 @@ static bool node_tells_addresses(const hier_manifests *of, int node) {
 /* When all messages are here: those who have told no address get no answer. True: no thread of this node is awaited. */
 static bool sift(hier_slot *slot) {
     const hier_manifests *of = manifests_of(slot);
-    int told = 0;
-    for (int node = 0; node < of->layout->nodes; node++)
-        told += node_tells_addresses(of, node);
-    if (!told)
+    bool any = false;
+    for (int node = 0; node < of->layout->nodes && !any; node++)
+        any = node_tells_addresses(of, node);
+    if (!any) {
         inter_execution_forgo_all(&slot->execution);
-    for (int node = 0; node < of->layout->nodes && told; node++)
+        return !of->shows;
+    }
+    for (int node = 0; node < of->layout->nodes; node++)
         if (node != of->node && !node_tells_addresses(of, node))
             inter_execution_forgo(&slot->execution, node);
-    return !told && !of->shows;
+    return false;
 }
 
 /* What stays as it is from call to call: where the messages lie, and how long they may be. */

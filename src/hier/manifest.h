@@ -93,20 +93,21 @@ static inline bool hier_manifest_next(hier_manifest_reader *reader, hier_manifes
     if (!reader->left)
         return false;
     uint16_t length;
-    hier_manifest_address told;
     memcpy(&length, reader->entry, sizeof(length));
-    const bool at_address = length == HIER_MANIFEST_AT_ADDRESS;
     *block = (hier_manifest_block){.source = reader->source,
                                    .destination = reader->destination,
                                    .bytes = length < reader->short_bytes ? length : reader->short_bytes,
-                                   .at_address = at_address,
+                                   .at_address = length == HIER_MANIFEST_AT_ADDRESS,
                                    .at = reader->at};
-    reader->at += at_address ? sizeof(told) : block->bytes;
-    if (at_address) {
-        memcpy(&told, block->at, sizeof(told));
+    if (block->at_address) {
+        hier_manifest_address told;
+        memcpy(&told, reader->at, sizeof(told));
         block->bytes = told.bytes;
         block->address = told.address;
+        reader->at += sizeof(told);
         reader->at_addresses = true;
+    } else {
+        reader->at += block->bytes;
     }
     reader->left--;
     if (++reader->destination == reader->first_getter + reader->getters) {
