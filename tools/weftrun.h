@@ -22,12 +22,13 @@
 #include <stddef.h>
 #include <sys/types.h>
 #include <time.h>
+#include <weft/team.h>
 
 enum weftrun_bind { WEFTRUN_BIND_AUTO, WEFTRUN_BIND_NONE, WEFTRUN_BIND_CORE, WEFTRUN_BIND_NUMA, WEFTRUN_BIND_PACKAGE };
 
 enum {
     WEFTRUN_MAX_PROCESSES = 4096,
-    WEFTRUN_MAX_THREADS = 65536,
+    WEFTRUN_MAX_THREADS = WEFT_MAX_TEAM_THREADS,
     WEFTRUN_EXIT_USAGE = 2,
     WEFTRUN_EXIT_ERROR = 1,     /* weftrun itself failed */
     WEFTRUN_EXIT_TIMEOUT = 124, /* these three as in timeout(1), env(1) and the shell */

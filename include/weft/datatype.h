@@ -73,8 +73,12 @@ WEFT_API int weft_type_commit(weft_datatype **type);
 /** Frees a type and sets *type to NULL; communication under way with it goes on. Errors: WEFT_ERR_ARG (null, predefined, freed). */
 WEFT_API int weft_type_free(weft_datatype **type);
 
+/* Queries of a type, committed or not; size, extent and bounds are in bytes. Errors: WEFT_ERR_ARG (null pointer, null or freed type). */
+/** The bytes of an element's data. */
 WEFT_API int weft_type_size(const weft_datatype *type, size_t *bytes);
+/** Where an element begins, and how far apart two are. */
 WEFT_API int weft_type_extent(const weft_datatype *type, ptrdiff_t *lower_bound, ptrdiff_t *extent);
+/** Where an element's data begin, and how far they reach from there. */
 WEFT_API int weft_type_true_extent(const weft_datatype *type, ptrdiff_t *true_lower_bound, ptrdiff_t *true_extent);
 
 /**
@@ -86,10 +90,14 @@ WEFT_API int weft_pack(const void *buffer, size_t count, const weft_datatype *ty
 /** The reverse. WEFT_ERR_TRUNCATE: fewer bytes are left than `count` elements have; nothing was unpacked. */
 WEFT_API int weft_unpack(const void *packed, size_t packed_bytes, size_t *position, void *buffer, size_t count,
                          const weft_datatype *type);
-/** How many bytes weft_pack takes for `count` elements. */
+/** How many bytes weft_pack takes for `count` elements. Errors: WEFT_ERR_ARG. */
 WEFT_API int weft_pack_size(size_t count, const weft_datatype *type, size_t *bytes);
 
-/** As the three above in the representation "external32" (MPI 4.1 section 14.5.2): big-endian, sizes equal on all machines. */
+/**
+ * As the three above in the representation "external32" (MPI 4.1 section 14.5.2), which there is no other than: big-endian, sizes equal
+ * on all machines. `long` has 4 bytes there and wchar_t 2. Errors beside theirs: WEFT_ERR_ARG (another representation; a number that
+ * does not fit: part of `packed` may have been written, *position stays).
+ */
 WEFT_API int weft_pack_external(const char *representation, const void *buffer, size_t count, const weft_datatype *type,
                                 void *packed, size_t packed_bytes, size_t *position);
 WEFT_API int weft_unpack_external(const char *representation, const void *packed, size_t packed_bytes, size_t *position,

@@ -63,7 +63,10 @@ typedef struct weft_bootstrap {
     void *context; /**< handed to allgather; stays the caller's */
 } weft_bootstrap;
 
-/** All fields 0 (`weft_options options = {0};`) are the defaults. A WEFT_ variable that is set wins over its field. */
+/**
+ * All fields 0 (`weft_options options = {0};`) are the defaults. A WEFT_ variable that is set wins over its field, but for
+ * WEFT_BOOTSTRAP (auto, pmix or single), which is only looked at when `bootstrap` is NULL.
+ */
 typedef struct weft_options {
     weft_thread_level thread_level; /**< WEFT_THREAD_LEVEL */
     weft_wait_policy wait_policy;   /**< WEFT_WAIT */
@@ -93,7 +96,9 @@ typedef struct weft_options {
  * Starts weft. Collective over the processes of the job; called once, by one thread of each; `options` NULL: defaults.
  * Reads the WEFT_ variables (`weft-info --config` lists them).
  * Errors: WEFT_ERR_INIT (called twice), WEFT_ERR_CONFIG (a WEFT_ variable is unknown or out of range, named in the
- * sentence), WEFT_ERR_ARG (an option is out of range), WEFT_ERR_BOOTSTRAP, WEFT_ERR_TRANSPORT, WEFT_ERR_NOMEM.
+ * sentence; an `algorithm` that does not exist; WEFT_PROGRESS=thread under FUNNELED; a directory of WEFT_COUNTERS or WEFT_TRACE that
+ * cannot be made), WEFT_ERR_ARG (another option is out of range), WEFT_ERR_UNSUPPORTED (more than 2^20 processes), WEFT_ERR_BOOTSTRAP,
+ * WEFT_ERR_TRANSPORT, WEFT_ERR_NOMEM.
  * After an error nothing is left started.
  */
 WEFT_API int weft_init(const weft_options *options);
@@ -104,7 +109,9 @@ WEFT_API int weft_init(const weft_options *options);
  * communicator need not be detached. weft can be started again afterwards when the bootstrap
  * allows it.
  * Errors: WEFT_ERR_INIT, WEFT_ERR_BUSY (a team, a communicator or a request is left), WEFT_ERR_THREAD (FUNNELED, and not the thread
- * of weft_init), WEFT_ERR_BOOTSTRAP, WEFT_ERR_TRANSPORT; WEFT_ERR_CONFIG (WEFT_COUNTERS or WEFT_TRACE could not be written).
+ * of weft_init): weft stays as it was. After any other weft is over in this process all the same: WEFT_ERR_MISMATCH (the processes have
+ * called different collectives on the process communicator), WEFT_ERR_PROC_FAILED, WEFT_ERR_BOOTSTRAP, WEFT_ERR_TRANSPORT,
+ * WEFT_ERR_CONFIG (WEFT_COUNTERS or WEFT_TRACE could not be written).
  */
 WEFT_API int weft_finalize(void);
 

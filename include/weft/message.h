@@ -9,7 +9,8 @@
  * and makes the receive WEFT_ERR_TRUNCATE; the sender does not notice. A shorter one is no error.
  *
  * The modes of sending: *standard* (weft_send) may copy the message (up to WEFT_EAGER_LIMIT bytes, between processes of a host 16 KiB at
- * most, while the receiver has room) or wait for the receive; *synchronous* (ssend) is complete when the receive has matched; *buffered*
+ * most, while the receiver has room) or wait for the receive, as it does when the receiver holds WEFT_UNEXPECTED_LIMIT bytes of
+ * copies (16 MiB); *synchronous* (ssend) is complete when the receive has matched; *buffered*
  * (bsend) copies the message to memory given with weft_comm_attach_buffer and never waits; *ready* (rsend) may only be used when the
  * receive is posted.
  *
@@ -18,7 +19,8 @@
  *
  * Progress: every weft call that waits or tests moves on all messages of the calling thread and of the network. Under
  * WEFT_THREAD_FUNNELED messages between processes only move while the thread that called weft_init is in weft; under
- * WEFT_THREAD_MULTIPLE those of a thread communicator while their own thread is. With WEFT_PROGRESS=thread all do at any time.
+ * WEFT_THREAD_MULTIPLE those of a thread communicator while their own thread is. With WEFT_PROGRESS=thread (not under
+ * FUNNELED) all do at any time.
  * Threads: those of the communicator: a thread communicator's handle belongs to one thread, requests and messages made with
  * it too. A process communicator's calls are made by any thread, one at a time; under WEFT_THREAD_FUNNELED by the one that called
  * weft_init.

@@ -23,8 +23,9 @@ extern "C" {
  * nthreads 0: the value of WEFT_THREADS (`weftrun -t` sets it), else one for each core this process may use.
  * The caller frees *team with weft_team_free().
  * Errors: WEFT_ERR_ARG (parent is no process communicator, nthreads out of 0 … WEFT_MAX_TEAM_THREADS, null team; every
- * process gets it when one of them passes a bad nthreads or a null team), WEFT_ERR_INIT, WEFT_ERR_THREAD, WEFT_ERR_NOMEM, WEFT_ERR_TRANSPORT,
- * WEFT_ERR_BUSY (as many teams and communicators stand as weft/comm.h allows).
+ * process gets it when one of them passes a bad nthreads or a null team), WEFT_ERR_MISMATCH (the processes call
+ * different collectives), WEFT_ERR_THREAD, WEFT_ERR_NOMEM, WEFT_ERR_TRANSPORT, WEFT_ERR_PROC_FAILED, WEFT_ERR_BUSY (as many teams and
+ * communicators stand as weft/comm.h allows).
  */
 WEFT_API int weft_team_create(weft_comm *parent, int nthreads, weft_team **team);
 

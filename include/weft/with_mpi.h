@@ -35,7 +35,8 @@ static inline int weft_mpi_allgather(const void *send, void *recv, size_t bytes,
  * weft_init() over the processes of `comm`, weft ranks being its ranks. Collective over comm, which is duplicated, so that
  * the program's own traffic is not disturbed. `options` NULL: defaults; its bootstrap field is ignored.
  * MPI must be initialised, and stay so until weft_finalize() and weft_release_mpi(). The calling thread must be one that MPI
- * allows to call it. Errors: those of weft_init(); WEFT_ERR_BOOTSTRAP when MPI fails.
+ * allows to call it. Errors: those of weft_init(); and, without a sentence in weft_last_error(), WEFT_ERR_INIT (weft is in use, or
+ * weft_release_mpi() was not called after it was) and WEFT_ERR_BOOTSTRAP (MPI cannot duplicate comm).
  */
 static inline int weft_init_with_mpi(MPI_Comm comm, const weft_options *options) {
     weft_bootstrap bootstrap;
@@ -62,7 +63,10 @@ static inline int weft_init_with_mpi(MPI_Comm comm, const weft_options *options)
     return code;
 }
 
-/** Gives back what weft_init_with_mpi() took from MPI: after weft_finalize(), before MPI_Finalize(). Collective. */
+/**
+ * Gives back what weft_init_with_mpi() took from MPI: after weft_finalize(), before MPI_Finalize(). Collective. Errors, without a
+ * sentence: WEFT_ERR_INIT (weft is in use, or there is nothing to give back), WEFT_ERR_BOOTSTRAP (MPI fails).
+ */
 static inline int weft_release_mpi(void) {
     if (weft_initialized() || weft_mpi_comm_in_use == MPI_COMM_NULL)
         return WEFT_ERR_INIT;

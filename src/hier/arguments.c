@@ -2,6 +2,7 @@
 #include <core/error.h>
 #include <hier/ledger.h>
 #include <hier/lending.h>
+#include <stdio.h>
 
 int hier_check_comm(const weft_comm *comm, const char *call) {
     if (!hier_comm_valid(comm))
@@ -58,12 +59,19 @@ int hier_check_bytes(const weft_comm *comm, const char *call, size_t count, cons
     return WEFT_SUCCESS;
 }
 
+/* Whatever the bytes: who may have its part in place has been asked before. */
+static int check_not_in_place(const weft_comm *comm, const char *call, const void *buffer, const char *name) {
+    if (buffer == WEFT_IN_PLACE)
+        return core_error(WEFT_ERR_ARG, "rank %d: %s: %s is WEFT_IN_PLACE, expected a buffer", comm->rank, call, name);
+    return WEFT_SUCCESS;
+}
+
 int hier_check_buffer(const weft_comm *comm, const char *call, const void *buffer, size_t bytes, bool absolute,
                       const char *name) {
-    if (bytes && ((!buffer && !absolute) || buffer == WEFT_IN_PLACE))
-        return core_error(WEFT_ERR_ARG, "rank %d: %s: %s is %s, expected a buffer of %zu bytes", comm->rank, call, name,
-                          buffer ? "WEFT_IN_PLACE" : "NULL", bytes);
-    return WEFT_SUCCESS;
+    if (bytes && !buffer && !absolute)
+        return core_error(WEFT_ERR_ARG, "rank %d: %s: %s is NULL, expected a buffer of %zu bytes", comm->rank, call,
+                          name, bytes);
+    return check_not_in_place(comm, call, buffer, name);
 }
 
 static int check_reduction(const weft_comm *comm, hier_arguments *arguments, bool here) {
@@ -115,12 +123,14 @@ static int check_bcast(const weft_comm *comm, hier_arguments *arguments) {
 /* One side of a collective of equal blocks: `ranks` blocks, whose size goes to *bytes. */
 static int check_side(const weft_comm *comm, hier_arguments *a, const void *buffer, size_t count,
                       const weft_datatype *type, int ranks, bool send, size_t *bytes) {
-    int code = check_type(comm, a, type, send ? "send_type" : "recv_type");
+    const char *name = send ? "send" : "recv";
+    int code = check_not_in_place(comm, a->call, buffer, name); /* the count and type beside it may be anything */
+    if (!code)
+        code = check_type(comm, a, type, send ? "send_type" : "recv_type");
     if (!code)
         code = hier_check_bytes(comm, a->call, count, type, ranks, bytes);
     if (!code)
-        code =
-            hier_check_buffer(comm, a->call, buffer, *bytes, core_datatype_has_addresses(type), send ? "send" : "recv");
+        code = hier_check_buffer(comm, a->call, buffer, *bytes, core_datatype_has_addresses(type), name);
     return code;
 }
 
@@ -244,12 +254,22 @@ static inline bool check_small(const weft_comm *comm, side *of) {
     return true;
 }
 
+static int check_type_of(const weft_comm *comm, hier_arguments *a, const side *of, int rank) {
+    int code = check_type(comm, a, of->types[rank], "");
+    if (code) { /* the sentence anew, with a name */
+        char name[32];
+        snprintf(name, sizeof(name), "%s_types[%d]", of->sends ? "send" : "recv", rank);
+        code = check_type(comm, a, of->types[rank], name);
+    }
+    return code;
+}
+
 static int check_each(const weft_comm *comm, hier_arguments *a, side *of) {
     const char *name = of->sends ? "send" : "recv";
     for (int rank = 0; rank < comm->size; rank++) {
         size_t bytes;
         const weft_datatype *type = of->types ? of->types[rank] : of->type;
-        int code = check_type(comm, a, type, of->sends ? "send_type" : "recv_type");
+        int code = of->types ? check_type_of(comm, a, of, rank) : WEFT_SUCCESS;
         if (!code)
             code = hier_check_bytes(comm, a->call, of->counts[rank], type, 1, &bytes);
         if (!code && bytes)

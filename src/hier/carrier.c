@@ -50,29 +50,54 @@ static intra_parcel *pack_up(const inter_arrival *arrival) {
     return parcel;
 }
 
-/* Receives may wait in vain from now on: who looks at what is news is told. Release: pairs with hier_message_vain and completions(). */
+/*
+ * Receives may wait in vain from now on: who looks at what is news is told. A lost message stays one, whoever dies later. Release: pairs
+ * with hier_message_vain and completions().
+ */
 static void fail(hier_channel *channel, int error) {
     hier_carrier *carrier = &channel->world->carrier;
-    atomic_store_explicit(&carrier->broken, error, memory_order_release);
+    int none = 0;
+    if (error == WEFT_ERR_NOMEM)
+        atomic_store_explicit(&carrier->broken, error, memory_order_release);
+    else
+        atomic_compare_exchange_strong_explicit(&carrier->broken, &none, error, memory_order_release,
+                                                memory_order_relaxed);
     atomic_fetch_add_explicit(&carrier->failures, 1, memory_order_release);
 }
 
-/* A message finds no memory: who may wait for it is told. */
-static void lose(hier_channel *channel) {
+/* Who sends it goes on as if it had been received. */
+static void discard(hier_channel *channel, intra_parcel *parcel) {
+    const hier_letter *letter = parcel->foreign;
+    if (letter)
+        channel->transport->am_drop(channel->transport, &letter->arrival);
+    free(parcel);
+}
+
+/* `parcel` is NULL, or the message was packed up before. */
+static void drop(hier_channel *channel, const inter_arrival *arrival, intra_parcel *parcel) {
+    if (parcel)
+        discard(channel, parcel);
+    else if (!arrival->data && arrival->bytes)
+        channel->transport->am_drop(channel->transport, arrival);
+}
+
+/* It finds no memory: who may wait for it is told. */
+static void lose(hier_channel *channel, const inter_arrival *arrival, intra_parcel *parcel) {
+    drop(channel, arrival, parcel);
     fail(channel, WEFT_ERR_NOMEM);
 }
 
-/* Keeps a message, as the last one. */
-static void hold(hier_channel *channel, const inter_arrival *arrival, intra_parcel *parcel, hier_holding *in) {
+/* Keeps a message, as the last one. False: there is no memory, and it is lost. */
+static bool hold(hier_channel *channel, const inter_arrival *arrival, intra_parcel *parcel, hier_holding *in) {
     hier_held *held = parcel ? malloc(sizeof(*held)) : NULL;
     if (!held) {
-        lose(channel);
-        free(parcel);
-        return;
+        lose(channel, arrival, parcel);
+        return false;
     }
     *held = (hier_held){.header = arrival->header, .peer = arrival->peer, .parcel = parcel};
     *(in->last ? &in->last->next : &in->first) = held;
     in->last = held;
+    return true;
 }
 
 /* Takes out the one behind `before` (NULL: the first), and returns what follows. */
@@ -103,14 +128,6 @@ static bool is_awaited(const hier_channel *channel, const inter_am_header *heade
     return !channel->boxes[context].mailboxes && hier_contexts_expect(&channel->world->contexts, (uint32_t)context);
 }
 
-/* Who sends it goes on as if it had been received. */
-static void discard(hier_channel *channel, intra_parcel *parcel) {
-    const hier_letter *letter = parcel->foreign;
-    if (letter)
-        channel->transport->am_drop(channel->transport, &letter->arrival);
-    free(parcel);
-}
-
 /* It is its turn. `parcel` is NULL, or the message was packed up before. */
 static void deliver(hier_channel *channel, const inter_arrival *arrival, intra_parcel *parcel) {
     if (hier_wire_flags(&arrival->header) & (HIER_FLAG_STOP | HIER_FLAG_GO)) {
@@ -124,20 +141,17 @@ static void deliver(hier_channel *channel, const inter_arrival *arrival, intra_p
                           arrival->bytes))
         return;
     if (!to && !is_awaited(channel, &arrival->header)) {
-        if (parcel)
-            discard(channel, parcel);
-        else if (!arrival->data && arrival->bytes)
-            channel->transport->am_drop(channel->transport, arrival);
+        drop(channel, arrival, parcel);
         return;
     }
     if (!parcel)
         parcel = pack_up(arrival);
     if (!to)
-        hold(channel, arrival, parcel, &channel->homeless);
+        (void)hold(channel, arrival, parcel, &channel->homeless);
     else if (parcel)
         put(channel, arrival->peer, to, parcel);
     else
-        lose(channel);
+        lose(channel, arrival, NULL);
 }
 
 /* Those that came too early, as far as it is their turn now. */
@@ -158,6 +172,23 @@ static void deliver_early(hier_channel *channel, hier_peer *peer) {
     }
 }
 
+static void forget(hier_channel *channel, hier_holding *all) {
+    while (all->first) {
+        discard(channel, all->first->parcel);
+        (void)let_go(all, NULL);
+    }
+}
+
+/* Of what is behind a lost one it will never be the turn, and nobody who offers it is to wait. */
+static void keep_early(hier_channel *channel, hier_peer *peer, const inter_arrival *arrival) {
+    if (peer->gap)
+        drop(channel, arrival, NULL);
+    else if (!hold(channel, arrival, pack_up(arrival), &peer->early))
+        peer->gap = true;
+    if (peer->gap)
+        forget(channel, &peer->early);
+}
+
 static void arrived(void *argument, const inter_arrival *arrival) {
     hier_channel *channel = argument;
     hier_peer *peer = &channel->peers[arrival->peer];
@@ -166,7 +197,7 @@ static void arrived(void *argument, const inter_arrival *arrival) {
         return;
     }
     if (!hier_wire_is_number(&arrival->header, peer->expected)) {
-        hold(channel, arrival, pack_up(arrival), &peer->early);
+        keep_early(channel, peer, arrival);
         return;
     }
     peer->expected++;
@@ -228,13 +259,6 @@ int hier_channel_listen(hier_channel *channel) {
         channel->world->engine.listens = true;
     transport->listen(transport, arrived, channel);
     return WEFT_SUCCESS;
-}
-
-static void forget(hier_channel *channel, hier_holding *all) {
-    while (all->first) {
-        discard(channel, all->first->parcel);
-        (void)let_go(all, NULL);
-    }
 }
 
 void hier_channel_close(hier_channel *channel) {

@@ -73,6 +73,7 @@ typedef struct hier_holding {
 typedef struct hier_peer {
     uint32_t sent, expected; /* numbers of messages, modulo 2³² */
     hier_holding early;      /* came too early, in any order */
+    bool gap;                /* one of those was lost */
     size_t under_way; /* bytes of messages to it that the transport has taken and not let go: copied on their way */
     bool stopped;     /* it has no room: messages to it wait at this end until they are fetched (flow.c) */
     bool wants_stop;  /* this end has no room: it is to be stopped … */

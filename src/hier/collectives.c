@@ -93,13 +93,25 @@ static hier_arguments arguments_by(hier_caller by, enum inter_collective collect
     return arguments;
 }
 
+/*
+ * Where a thread communicator breaks just when one of these has come through, some threads of a process come to know it here and others
+ * at their next call: it has come through for all of them, so that they go on alike until then.
+ */
+static int block_own(weft_comm *comm, hier_arguments *arguments) {
+    intra_member *member = comm->team ? comm->member : NULL;
+    if (member)
+        member->came_through = false;
+    int code = block(comm, arguments);
+    return code == WEFT_ERR_MISMATCH && member && member->came_through ? WEFT_SUCCESS : code;
+}
+
 int hier_exchange(weft_comm *comm, hier_caller by, const void *own, size_t bytes, void *all) {
     hier_arguments arguments = arguments_by(by, INTER_ALLGATHER);
     arguments.send = own;
     arguments.recv = all;
     arguments.send_count = arguments.recv_count = bytes;
     arguments.send_type = arguments.recv_type = WEFT_BYTE;
-    return block(comm, &arguments);
+    return block_own(comm, &arguments);
 }
 
 int hier_exchange_blocks(weft_comm *comm, hier_caller by, void *all, const size_t *bytes, const ptrdiff_t *displs) {
@@ -110,7 +122,7 @@ int hier_exchange_blocks(weft_comm *comm, hier_caller by, void *all, const size_
     arguments.recv_counts = bytes;
     arguments.recv_displs = displs;
     arguments.send_type = arguments.recv_type = WEFT_BYTE;
-    return block(comm, &arguments);
+    return block_own(comm, &arguments);
 }
 
 int hier_agree(weft_comm *comm, hier_caller by, uint64_t *words, size_t count, const weft_op *op) {
@@ -120,7 +132,7 @@ int hier_agree(weft_comm *comm, hier_caller by, uint64_t *words, size_t count, c
     arguments.recv_count = count;
     arguments.recv_type = WEFT_UINT64_T;
     arguments.op = op;
-    return block(comm, &arguments);
+    return block_own(comm, &arguments);
 }
 
 /* A list of parameters without its parentheses; it ends with a comma. */

@@ -138,9 +138,6 @@ static int exchange_results(making *of, int error, weft_team **team) {
     weft_comm *parent = of->parent;
     result own = {(uint64_t)(uintptr_t)of->team, error};
     int code = hier_exchange(parent, of->by, &own, sizeof(own), of->results);
-    /* When the parent broke only after this, some threads of a process come to know it here, and others do not. */
-    if (code == WEFT_ERR_MISMATCH && parent->team && parent->member->came_through)
-        code = WEFT_SUCCESS;
     of->in_doubt = code;
     for (int rank = 0; !code && !error && rank < parent->size; rank++)
         if (of->results[rank].error)

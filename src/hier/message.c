@@ -13,7 +13,7 @@
 
 static core_pool messages = CORE_POOL_INITIALIZER;
 
-static int check_numbers(const hier_envelope *envelope, bool receives) {
+static int check_numbers(const hier_envelope *envelope, bool receives, const char *tag_name) {
     const weft_comm *comm = envelope->comm;
     int peer = envelope->peer, tag = envelope->tag;
     if ((peer < 0 || peer >= comm->size) && peer != WEFT_PROC_NULL && !(receives && peer == WEFT_ANY_SOURCE))
@@ -21,20 +21,20 @@ static int check_numbers(const hier_envelope *envelope, bool receives) {
                           envelope->call, receives ? "source" : "dest", peer, comm->size - 1,
                           receives ? ", WEFT_ANY_SOURCE" : "");
     if (tag < 0 && !(receives && tag == WEFT_ANY_TAG))
-        return core_error(WEFT_ERR_ARG, "rank %d: %s: tag is %d, expected 0 … %d%s", comm->rank, envelope->call, tag,
-                          WEFT_TAG_UB, receives ? " or WEFT_ANY_TAG" : "");
+        return core_error(WEFT_ERR_ARG, "rank %d: %s: %s is %d, expected 0 … %d%s", comm->rank, envelope->call,
+                          tag_name, tag, WEFT_TAG_UB, receives ? " or WEFT_ANY_TAG" : "");
     return WEFT_SUCCESS;
 }
 
-static int check_data(hier_envelope *envelope) {
+static int check_data(hier_envelope *envelope, const hier_argument_names *names) {
     const weft_comm *comm = envelope->comm;
     const weft_datatype *type = envelope->type;
-    int code = hier_check_type(comm, envelope->call, type, "type");
+    int code = hier_check_type(comm, envelope->call, type, names->type);
     if (!code)
         code = hier_check_bytes(comm, envelope->call, envelope->count, type, 1, &envelope->bytes);
     if (!code)
         code = hier_check_buffer(comm, envelope->call, envelope->buffer, envelope->bytes,
-                                 core_datatype_has_addresses(type), "buffer");
+                                 core_datatype_has_addresses(type), names->buffer);
     return code;
 }
 
@@ -75,13 +75,17 @@ static int begin_talking(weft_comm *comm) {
     return code;
 }
 
-int hier_message_check(hier_envelope *envelope, bool receives) {
-    int code = check_numbers(envelope, receives);
+int hier_message_check_named(hier_envelope *envelope, bool receives, const hier_argument_names *names) {
+    int code = check_numbers(envelope, receives, names->tag);
     if (!code)
-        code = check_data(envelope);
+        code = check_data(envelope, names);
     if (!code && !envelope->comm->talks)
         code = begin_talking(envelope->comm);
     return code;
+}
+
+int hier_message_check(hier_envelope *envelope, bool receives) {
+    return hier_message_check_named(envelope, receives, &(hier_argument_names){"buffer", "type", "tag"});
 }
 
 /* Of data that do not lie in one run: where they lie, if the transport packs them, else they packed. False without memory. */
@@ -295,10 +299,14 @@ int hier_message_vain(const weft_comm *comm, int source) {
     bool any = source == WEFT_ANY_SOURCE;
     int first = any ? 0 : hier_layout_node(layout, hier_layout_place(layout, source));
     int end = any ? layout->nodes : first + 1;
-    for (int node = first; node < end; node++)
-        if (node != comm->node &&
-            (broken != WEFT_ERR_PROC_FAILED || hier_carrier_has_lost(carrier, hier_layout_process(layout, node))))
+    for (int node = first; node < end; node++) {
+        if (node == comm->node)
+            continue;
+        if (hier_carrier_has_lost(carrier, hier_layout_process(layout, node)))
+            return WEFT_ERR_PROC_FAILED;
+        if (broken != WEFT_ERR_PROC_FAILED)
             return broken;
+    }
     return WEFT_SUCCESS;
 }
 

@@ -107,10 +107,18 @@ static inline void hier_envelope_fill(hier_envelope *envelope, const char *call,
     envelope->mode = mode;
 }
 
+/** What a call's sentences call its arguments. */
+typedef struct hier_argument_names {
+    const char *buffer, *type, *tag;
+} hier_argument_names;
+
 /**
  * Checks the arguments and sets envelope->bytes; `receives`: wildcards are allowed. The communicator has been checked, and is marked
  * as one that talks.
  */
+int hier_message_check_named(hier_envelope *envelope, bool receives, const hier_argument_names *names);
+
+/** The same for a call that only sends or only receives. */
 int hier_message_check(hier_envelope *envelope, bool receives);
 
 /**
@@ -124,7 +132,7 @@ static inline bool hier_message_is_simple(const weft_comm *comm, const void *buf
            ((unsigned)peer < (unsigned)comm->size || (receives && peer == WEFT_ANY_SOURCE)) &&
            (tag >= 0 || (receives && tag == WEFT_ANY_TAG)) && core_datatype_valid(type) && type->contiguous &&
            core_datatype_committed(type) && !__builtin_mul_overflow(count, type->size_bytes, bytes) &&
-           *bytes <= PTRDIFF_MAX && ((buffer && buffer != WEFT_IN_PLACE) || !*bytes);
+           *bytes <= PTRDIFF_MAX && (buffer || !*bytes) && buffer != WEFT_IN_PLACE;
 }
 
 /** And is it the handle of the calling thread? */

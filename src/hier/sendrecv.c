@@ -9,11 +9,14 @@
 #include <weft/message.h>
 
 /* Both are checked before either is started. */
-static int check_both(hier_envelope *send, hier_envelope *recv) {
+static int check_both(hier_envelope *send, hier_envelope *recv, bool replaces) {
+    static const hier_argument_names sent = {"send", "send_type", "send_tag"};
+    static const hier_argument_names received = {"recv", "recv_type", "recv_tag"};
+    static const hier_argument_names replaced[] = {{"buffer", "type", "send_tag"}, {"buffer", "type", "recv_tag"}};
     int code = hier_check_comm(send->comm, send->call);
     if (!code)
-        code = hier_message_check(send, false);
-    return code ? code : hier_message_check(recv, true);
+        code = hier_message_check_named(send, false, replaces ? &replaced[0] : &sent);
+    return code ? code : hier_message_check_named(recv, true, replaces ? &replaced[1] : &received);
 }
 
 /* Of what is sent, in *copy: what comes goes to where it was. */
@@ -61,7 +64,7 @@ int weft_sendrecv(const void *send, size_t send_count, const weft_datatype *send
     hier_envelope in;
     hier_envelope_fill(&out.envelope, __func__, send, send_count, send_type, dest, send_tag, comm, HIER_STANDARD);
     hier_envelope_fill(&in, __func__, recv, recv_count, recv_type, source, recv_tag, comm, HIER_STANDARD);
-    int code = check_both(&out.envelope, &in);
+    int code = check_both(&out.envelope, &in, false);
     return code ? code : exchange(&out, &in, status);
 }
 
@@ -71,7 +74,7 @@ int weft_sendrecv_replace(void *buffer, size_t count, const weft_datatype *type,
     hier_envelope in;
     hier_envelope_fill(&out.envelope, __func__, buffer, count, type, dest, send_tag, comm, HIER_STANDARD);
     hier_envelope_fill(&in, __func__, buffer, count, type, source, recv_tag, comm, HIER_STANDARD);
-    int code = check_both(&out.envelope, &in);
+    int code = check_both(&out.envelope, &in, true);
     void *copy = NULL;
     if (!code)
         code = put_copy(&out.envelope, &copy);
@@ -123,7 +126,7 @@ static int begin(hier_envelope *out, hier_envelope *in, bool replaces, weft_requ
     hier_message *messages[3];
     void *copy = NULL;
     weft_comm *comm = out->comm;
-    int code = check_both(out, in);
+    int code = check_both(out, in, replaces);
     if (!code && !request)
         code = core_error(WEFT_ERR_ARG, "rank %d: %s: request is NULL", comm->rank, out->call);
     if (!code)

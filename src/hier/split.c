@@ -81,6 +81,20 @@ void hier_split_end(hier_split *plan) {
     hier_layout_free(&plan->layout);
 }
 
+/* This rank's number in its group, and who builds for its node: who leads there, else the first rank. */
+static void find_self(hier_split *plan) {
+    const weft_comm *parent = plan->parent;
+    const member *builder = NULL;
+    for (size_t i = 0; i < plan->ranks; i++) {
+        const member *at = &plan->group[i];
+        if (at->rank == parent->rank)
+            plan->rank = (int)i;
+        if (at->node == parent->node && (!builder || (at->leads && !builder->leads)))
+            builder = at;
+    }
+    plan->builder = builder->rank;
+}
+
 int hier_split_group(hier_split *plan, const hier_split_entry *entries) {
     const weft_comm *parent = plan->parent;
     used *by_node = plan->by_node;
@@ -103,6 +117,8 @@ int hier_split_group(hier_split *plan, const hier_split_entry *entries) {
             plan->context = context;
         }
     }
+    if (plan->group)
+        find_self(plan);
     memcpy(plan->wanted, by_node[parent->node], sizeof(plan->wanted));
     return WEFT_SUCCESS;
 }
@@ -139,17 +155,6 @@ static bool is_in_order(const hier_layout_parts *parts, size_t ranks) {
     return i == ranks;
 }
 
-/* Where this rank is, and who builds. */
-static void find_self(hier_split *plan, const hier_layout_parts *parts) {
-    const weft_comm *parent = plan->parent;
-    for (size_t i = 0; i < plan->ranks; i++)
-        if (plan->group[i].rank == parent->rank)
-            plan->rank = (int)i;
-    plan->place = parts->places[plan->rank];
-    plan->node = hier_layout_node(&plan->layout, plan->place);
-    plan->builder = plan->group[parts->ranks[parts->offsets[plan->node]]].rank;
-}
-
 int hier_split_lay_out(hier_split *plan) {
     const weft_comm *parent = plan->parent;
     const member *group = plan->group;
@@ -170,7 +175,8 @@ int hier_split_lay_out(hier_split *plan) {
     hier_world_survey(parent->world, &plan->layout);
     plan->layout.crowded = parent->layout->crowded;
     place_ranks(group, ranks, index, &parts, next, nodes);
-    find_self(plan, &parts);
+    plan->place = parts.places[plan->rank];
+    plan->node = hier_layout_node(&plan->layout, plan->place);
     if (is_in_order(&parts, ranks))
         plan->layout.places = plan->layout.ranks = NULL;
     return WEFT_SUCCESS;

@@ -120,7 +120,7 @@ typedef struct intra_member {
     int thread;
     uint64_t sequence;      /* of the last collective taken */
     bool retired;           /* it takes no collective any more, but may have some under way: hier's (hier_retire) */
-    bool came_through;      /* the last one did, though the communicator is broken since: hier's (derive.c) */
+    bool came_through;      /* the last one did, though the communicator is broken since: hier's (collectives.c) */
     uint64_t chain;         /* a hash of all taken so far, hier's (hier/ledger.h) */
     intra_cell *slot;       /* of the next one */
     core_patience patience; /* with those that post when it does */

@@ -24,6 +24,7 @@ struct message_call {
     const char *name;
     std::function<int(const arguments &, weft_request **)> run;
     bool makes_request = false;
+    const char *buffer = "buffer"; // its name
 };
 
 #define BLOCKING(name)                                                                                                 \
@@ -57,7 +58,8 @@ inline const std::vector<message_call> &sends() {
          [](const arguments &a, weft_request **) {
              int got = 0;
              return weft_sendrecv(a.buffer, a.count, a.type, a.peer, a.tag, &got, 1, WEFT_INT, 0, 0, a.comm, nullptr);
-         }},
+         },
+         false, "send"},
         {"weft_sendrecv_replace",
          [](const arguments &a, weft_request **) {
              return weft_sendrecv_replace(a.buffer, a.count, a.type, a.peer, a.tag, 0, 0, a.comm, nullptr);
@@ -67,7 +69,7 @@ inline const std::vector<message_call> &sends() {
              static int got;
              return weft_isendrecv(a.buffer, a.count, a.type, a.peer, a.tag, &got, 1, WEFT_INT, 0, 0, a.comm, request);
          },
-         true},
+         true, "send"},
         {"weft_isendrecv_replace",
          [](const arguments &a, weft_request **request) {
              return weft_isendrecv_replace(a.buffer, a.count, a.type, a.peer, a.tag, 0, 0, a.comm, request);
@@ -89,13 +91,14 @@ inline const std::vector<message_call> &receives() {
          [](const arguments &a, weft_request **) {
              int sent = 0;
              return weft_sendrecv(&sent, 1, WEFT_INT, 0, 0, a.buffer, a.count, a.type, a.peer, a.tag, a.comm, nullptr);
-         }},
+         },
+         false, "recv"},
         {"weft_isendrecv",
          [](const arguments &a, weft_request **request) {
              static const int sent = 0;
              return weft_isendrecv(&sent, 1, WEFT_INT, 0, 0, a.buffer, a.count, a.type, a.peer, a.tag, a.comm, request);
          },
-         true},
+         true, "recv"},
     };
     return all;
 }

@@ -84,6 +84,36 @@ TEST_F(Arguments, InPlaceElsewhereThanAtTheRoot) {
                  "weft_scatter", "recv is WEFT_IN_PLACE");
 }
 
+// The one of many is named.
+TEST_F(Arguments, TypeOfOneBlock) {
+    const weft_datatype *good[] = {WEFT_INT, WEFT_INT, WEFT_INT}, *bad[] = {WEFT_INT, WEFT_INT, nullptr};
+    EXPECT_ERROR(WEFT_ERR_ARG, weft_alltoallw(a_, counts_, displs_, bad, b_, counts_, displs_, good, worker_), "rank 1",
+                 "weft_alltoallw", "send_types[2] is not a datatype");
+    EXPECT_ERROR(WEFT_ERR_ARG, weft_alltoallw(a_, counts_, displs_, good, b_, counts_, displs_, bad, worker_), "rank 1",
+                 "weft_alltoallw", "recv_types[2] is not a datatype");
+}
+
+// As MPI's programs have it beside WEFT_IN_PLACE at the root: no elements, and of no type.
+TEST_F(Arguments, InPlaceElsewhereWithoutElements) {
+    for (const weft_datatype *type :
+         {static_cast<const weft_datatype *>(WEFT_INT), static_cast<const weft_datatype *>(nullptr)}) {
+        EXPECT_ERROR(WEFT_ERR_ARG, weft_gather(WEFT_IN_PLACE, 0, type, b_, 1, WEFT_INT, 2, worker_), "rank 1",
+                     "weft_gather", "send is WEFT_IN_PLACE");
+        EXPECT_ERROR(WEFT_ERR_ARG, weft_gatherv(WEFT_IN_PLACE, 0, type, b_, counts_, displs_, WEFT_INT, 2, worker_),
+                     "rank 1", "weft_gatherv", "send is WEFT_IN_PLACE");
+        EXPECT_ERROR(WEFT_ERR_ARG, weft_scatter(a_, 1, WEFT_INT, WEFT_IN_PLACE, 0, type, 0, worker_), "rank 1",
+                     "weft_scatter", "recv is WEFT_IN_PLACE");
+        EXPECT_ERROR(WEFT_ERR_ARG, weft_scatterv(a_, counts_, displs_, WEFT_INT, WEFT_IN_PLACE, 0, type, 0, worker_),
+                     "rank 1", "weft_scatterv", "recv is WEFT_IN_PLACE");
+    }
+    EXPECT_ERROR(WEFT_ERR_ARG, weft_reduce(WEFT_IN_PLACE, b_, 0, WEFT_INT, WEFT_SUM, 0, worker_), "rank 1",
+                 "weft_reduce", "send is WEFT_IN_PLACE");
+    EXPECT_ERROR(WEFT_ERR_ARG, weft_bcast(WEFT_IN_PLACE, 0, WEFT_INT, 0, worker_), "rank 1", "weft_bcast",
+                 "buffer is WEFT_IN_PLACE");
+    EXPECT_ERROR(WEFT_ERR_ARG, weft_allgather(a_, 0, WEFT_INT, WEFT_IN_PLACE, 0, WEFT_INT, worker_), "rank 1",
+                 "weft_allgather", "recv is WEFT_IN_PLACE");
+}
+
 TEST_F(Arguments, UndefinedOperations) {
     on_each([&](weft_comm *comm, int self, const std::string &rank) {
         int pairs = 0;

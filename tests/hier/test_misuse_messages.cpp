@@ -51,10 +51,10 @@ TEST_F(MisuseMessages, NoBuffer) {
     on_each([&](weft_comm *comm, const std::string &rank) {
         for (void *buffer : {(void *)nullptr, WEFT_IN_PLACE}) {
             arguments wrong{buffer, 2, WEFT_INT, 0, 3, comm};
-            std::string named = buffer ? "buffer is WEFT_IN_PLACE" : "buffer is NULL";
+            std::string what = buffer ? " is WEFT_IN_PLACE" : " is NULL";
             for (const auto &calls : {misuse::sends(), misuse::receives()})
                 for (const auto &call : calls)
-                    misuse::expect_message_error(WEFT_ERR_ARG, call, wrong, {rank, named});
+                    misuse::expect_message_error(WEFT_ERR_ARG, call, wrong, {rank, " " + (call.buffer + what)});
         }
     });
 }
