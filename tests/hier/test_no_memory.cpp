@@ -32,7 +32,7 @@ template <class Function> bool done(const char *what, Function call) {
 
 // Runs the program until it takes no more memory for good: pools of handles keep what was freed for a while.
 void fill_pools(const std::function<void()> &program) {
-    for (size_t blocks = 0, runs = 0; blocks != short_memory::blocks() && runs < 500; runs++) {
+    for (size_t blocks = SIZE_MAX, runs = 0; blocks != short_memory::blocks() && runs < 500; runs++) {
         blocks = short_memory::blocks();
         program();
     }
