@@ -84,15 +84,16 @@ void hier_split_end(hier_split *plan) {
 /* This rank's number in its group, and who builds for its node: who leads there, else the first rank. */
 static void find_self(hier_split *plan) {
     const weft_comm *parent = plan->parent;
-    const member *builder = NULL;
+    bool leads = false;
     for (size_t i = 0; i < plan->ranks; i++) {
         const member *at = &plan->group[i];
         if (at->rank == parent->rank)
             plan->rank = (int)i;
-        if (at->node == parent->node && (!builder || (at->leads && !builder->leads)))
-            builder = at;
+        if (at->node == parent->node && (plan->builder < 0 || (at->leads && !leads))) {
+            plan->builder = at->rank;
+            leads = at->leads;
+        }
     }
-    plan->builder = builder->rank;
 }
 
 int hier_split_group(hier_split *plan, const hier_split_entry *entries) {
