@@ -181,12 +181,12 @@ static void forget(hier_channel *channel, hier_holding *all) {
 
 /* Of what is behind a lost one it will never be the turn, and nobody who offers it is to wait. */
 static void keep_early(hier_channel *channel, hier_peer *peer, const inter_arrival *arrival) {
-    if (peer->gap)
+    if (peer->gap) {
         drop(channel, arrival, NULL);
-    else if (!hold(channel, arrival, pack_up(arrival), &peer->early))
+    } else if (!hold(channel, arrival, pack_up(arrival), &peer->early)) {
         peer->gap = true;
-    if (peer->gap)
         forget(channel, &peer->early);
+    }
 }
 
 static void arrived(void *argument, const inter_arrival *arrival) {
