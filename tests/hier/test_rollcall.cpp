@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <memory>
@@ -275,6 +276,19 @@ TEST(RollCallOf, AJobThatHasNotBegun) {
                      "  process 1: before weft_init or after weft_finalize"}));
 }
 
+// Whether all threads of the process are stopped: a signal stops one, which then tells the others.
+static bool is_stopped(pid_t pid) {
+    for (const auto &thread : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
+        std::ifstream file(thread.path() / "stat");
+        std::string state;
+        std::getline(file, state, ')');
+        file >> state;
+        if (state != "T")
+            return false;
+    }
+    return true;
+}
+
 TEST(RollCallOf, AProcessThatIsStopped) {
     Job job(options("2x2"), "skip");
     ASSERT_TRUE(job.reports("missing in")) << job->err();
@@ -282,6 +296,8 @@ TEST(RollCallOf, AProcessThatIsStopped) {
     ASSERT_EQ(out.substr(0, 3), "up ");
     pid_t pid = pid_t(std::stol(out.substr(3)));
     kill(pid, SIGSTOP);
+    while (!is_stopped(pid))
+        usleep(1000);
     job->signal(SIGUSR1);
     EXPECT_TRUE(job.reports(": does not answer")) << job->err();
     kill(pid, SIGCONT);
