@@ -98,11 +98,10 @@ static hier_arguments arguments_by(hier_caller by, enum inter_collective collect
  * at their next call: it has come through for all of them, so that they go on alike until then.
  */
 static int block_own(weft_comm *comm, hier_arguments *arguments) {
-    intra_member *member = comm->team ? comm->member : NULL;
-    if (member)
-        member->came_through = false;
+    if (comm->team)
+        comm->member->came_through = false;
     int code = block(comm, arguments);
-    return code == WEFT_ERR_MISMATCH && member && member->came_through ? WEFT_SUCCESS : code;
+    return code == WEFT_ERR_MISMATCH && comm->team && comm->member->came_through ? WEFT_SUCCESS : code;
 }
 
 int hier_exchange(weft_comm *comm, hier_caller by, const void *own, size_t bytes, void *all) {
