@@ -126,7 +126,7 @@ static void reduce_by_blocks(weft_op_function *function, const weft_datatype *ty
 
 static int reduce_user(weft_op_function *function, const weft_datatype *type, const void *left, const void *right,
                        void *out, size_t count) {
-    _Alignas(64) char block[128 * CORE_DATATYPE_MAX_BYTES];
+    _Alignas(64) char block[CORE_REDUCE_BYTES];
     size_t size = type->size_bytes;
     if (out != left) {
         copy(out, right, count * size);

@@ -51,10 +51,13 @@ bool core_op_defined(const weft_op *op, const weft_datatype *type);
  */
 bool core_op_depends_on_brackets(const weft_op *op, const weft_datatype *type);
 
+/** Without an allocation, a user's operation is applied to elements of up to so many bytes. */
+#define CORE_REDUCE_BYTES 4096
+
 /**
  * out[i] = left[i] op right[i]. `out` may be `left` or `right` itself, but not overlap them otherwise. The buffers need the
  * alignment of the C type only. The pair must be defined (core_op_defined). Any thread. Returns WEFT_SUCCESS, or
- * WEFT_ERR_NOMEM without memory for one element, which only a user's operation on one of more than 4 KiB needs.
+ * WEFT_ERR_NOMEM without memory for one element, which only a user's operation on one of more than CORE_REDUCE_BYTES needs.
  */
 int core_reduce(const weft_op *op, const weft_datatype *type, const void *left, const void *right, void *out,
                 size_t count);

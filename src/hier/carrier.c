@@ -128,9 +128,14 @@ static bool is_awaited(const hier_channel *channel, const inter_am_header *heade
     return !channel->boxes[context].mailboxes && hier_contexts_expect(&channel->world->contexts, (uint32_t)context);
 }
 
+/* Does it say that this process is to stop sending, or may go on? */
+static bool is_flow(const inter_arrival *arrival) {
+    return hier_wire_flags(&arrival->header) & (HIER_FLAG_STOP | HIER_FLAG_GO);
+}
+
 /* It is its turn. `parcel` is NULL, or the message was packed up before. */
 static void deliver(hier_channel *channel, const inter_arrival *arrival, intra_parcel *parcel) {
-    if (hier_wire_flags(&arrival->header) & (HIER_FLAG_STOP | HIER_FLAG_GO)) {
+    if (is_flow(arrival)) {
         channel->peers[arrival->peer].stopped = hier_wire_flags(&arrival->header) & HIER_FLAG_STOP;
         free(parcel);
         return;
@@ -179,12 +184,15 @@ static void forget(hier_channel *channel, hier_holding *all) {
     }
 }
 
-/* Of what is behind a lost one it will never be the turn, and nobody who offers it is to wait. */
+/* Of what is behind a lost one it will never be the turn, and nobody who offers it is to wait, nor who was told to stop. */
 static void keep_early(hier_channel *channel, hier_peer *peer, const inter_arrival *arrival) {
-    if (peer->gap) {
+    if (peer->gap && is_flow(arrival)) {
+        deliver(channel, arrival, NULL);
+    } else if (peer->gap) {
         drop(channel, arrival, NULL);
     } else if (!hold(channel, arrival, pack_up(arrival), &peer->early)) {
         peer->gap = true;
+        peer->stopped = false;
         forget(channel, &peer->early);
     }
 }

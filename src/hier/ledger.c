@@ -68,6 +68,21 @@ void hier_ledger_fail(weft_comm *comm, inter_id id) {
     comm->world->ledgers->recheck = true;
 }
 
+void hier_ledger_stop(hier_world *world, inter_id id, int error) {
+    hier_ledger *ledger =
+        id.context < INTER_CONTEXTS ? world->ledgers->at[id.context] : NULL; /* of several processes */
+    bool over, known = error == WEFT_ERR_MISMATCH || error == WEFT_ERR_TRUNCATE || error == WEFT_ERR_PROC_FAILED;
+    if (known || !ledger || hier_ledger_is_broken(ledger))
+        return;
+    const hier_entry *entry = hier_ledger_find(ledger, id.sequence, id.persistent, &over);
+    if (!entry || entry->chain != id.signature)
+        return;
+    hier_note verdict = {.generation = ledger->generation, .kind = HIER_NOTE_STOPPED, .count = 2};
+    hier_tell_call(entry, &verdict.calls[0]);
+    hier_tell_call(entry, &verdict.calls[1]);
+    hier_ledger_break(world, ledger, &verdict, true);
+}
+
 static void copy_text(char *to, size_t room, const char *from) {
     snprintf(to, room, "%s", from ? from : "");
 }
@@ -118,6 +133,10 @@ static void write_verdict(const hier_note *verdict, char *text) {
     case HIER_NOTE_FAILED:
         snprintf(text, HIER_VERDICT_BYTES, "rank %d called %s, which rank %d could not begin", one->rank, first,
                  other->rank);
+        return;
+    case HIER_NOTE_STOPPED:
+        snprintf(text, HIER_VERDICT_BYTES, "rank %d called %s, and its process could not carry it out", one->rank,
+                 first);
         return;
     case HIER_NOTE_EARLIER:
         snprintf(text, HIER_VERDICT_BYTES,

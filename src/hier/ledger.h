@@ -164,6 +164,12 @@ static inline void hier_ledger_note(weft_comm *comm, const hier_arguments *argum
 /** This process could not begin the call that was noted last for an id, and sends nothing: who waits for that is told so. */
 void hier_ledger_fail(weft_comm *comm, inter_id id) __attribute__((cold));
 
+/**
+ * The network part of a call, which is noted, is over, with an error: what this process had yet to send is not sent. Unless the others know of
+ * that, as of a mismatch or a process out of reach, they are told, and the communicator is broken.
+ */
+void hier_ledger_stop(hier_world *world, inter_id id, int error) __attribute__((cold));
+
 /** Before anything is sent for a call. */
 static inline void hier_ledger_need(weft_comm *comm) {
     if (!comm->ledger->opened) /* the thread that made it is still about to */

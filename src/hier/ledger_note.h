@@ -14,7 +14,8 @@ enum hier_note_kind {
     HIER_NOTE_DIFFERENT, /* verdicts: two calls that are one to different ranks … */
     HIER_NOTE_EARLIER,   /* … or are the same, but others before them were not … */
     HIER_NOTE_LEFT,      /* … or the second call is none: its rank has left … */
-    HIER_NOTE_FAILED,    /* … or they are the same, but the second rank could not begin it */
+    HIER_NOTE_FAILED,    /* … or they are the same, but the second rank could not begin it … */
+    HIER_NOTE_STOPPED,   /* … or both are one rank's, which began it, and could not carry it out */
     HIER_NOTE_DEAD,      /* of no communicator: a process is out of reach */
     HIER_NOTE_KINDS
 };

@@ -26,6 +26,14 @@ static void release(void *argument, int error) {
     core_flag_publish(&slot->release->flag, slot->value, slot->waiting);
 }
 
+/* As the engine says: others may wait for what this process has not sent. */
+static void network_over(void *argument, int error) {
+    hier_slot *slot = argument;
+    if (error)
+        hier_ledger_stop(slot->world, slot->execution.id, error);
+    release(slot, error);
+}
+
 int hier_missing_thread(const hier_call *call) {
     if (call->need_thread == HIER_NEED_NONE)
         return -1;
@@ -51,6 +59,7 @@ static void fail_between(const hier_call *call) {
 
 static void start_network(hier_call *call, int error) {
     hier_slot *slot = call->slot;
+    slot->world = call->comm->world;
     slot->started = call->meeting.sequence;
     slot->driver = call->meeting.member->thread;
     slot->left = false;
@@ -59,7 +68,7 @@ static void start_network(hier_call *call, int error) {
     slot->release = call->meeting.release;
     slot->value = intra_value(&call->meeting, HIER_RELEASED);
     slot->waiting = &call->meeting.team->waiting;
-    slot->execution.finished = release;
+    slot->execution.finished = network_over;
     slot->execution.gate = NULL;
     slot->execution.arrived = NULL;
     slot->execution.argument = slot;
@@ -86,6 +95,8 @@ static int obstacle(hier_call *call) {
         same = intra_is_same(meeting, call->need_thread);
     if (!same && !call->error)
         hier_mismatch(call, meeting->mismatch);
+    if (hier_by_slices(call))
+        hier_note_undone(call);
     return call->error;
 }
 

@@ -72,6 +72,8 @@ static void finished(void *argument, int error) {
     hier_operation *request = argument;
     request->error = error;
     request->complete = true;
+    if (error)
+        hier_ledger_stop(request->base.comm->world, request->id, error);
     observe_end(request);
     request->base.comm->world->completions++;
 }
@@ -267,8 +269,11 @@ static int make(weft_comm *comm, const hier_arguments *arguments, bool persisten
     inter_id id = next_number(comm, arguments, persistent);
     int code = make_numbered(comm, arguments, id, request);
     if (!code) {
-        if (!operation_of(*request)->asks_counts)
+        const hier_operation *made = operation_of(*request);
+        if (!made->asks_counts)
             note(comm, arguments, id);
+        if (made->complete && made->error) /* before it was noted */
+            hier_ledger_stop(comm->world, id, made->error);
         return WEFT_SUCCESS;
     }
     comm->sequence = sequences[false];

@@ -176,6 +176,7 @@ void hier_end_badly(hier_call *call) {
         return;
     }
     call->comm->member->came_through = !call->error;
-    call->error = hier_ledger_error(call->comm, call->arguments->call);
+    if (!call->error || call->error == WEFT_ERR_MISMATCH) /* else it may be what broke it */
+        call->error = hier_ledger_error(call->comm, call->arguments->call);
     hier_retire(call->comm);
 }

@@ -114,11 +114,29 @@ static inline intra_slice hier_whole(const hier_call *call) {
     return (intra_slice){0, call->arguments->recv_count};
 }
 
-/** Notes that combining failed, if it did. */
-static inline void hier_combined(hier_call *call, int code) {
-    if (code && !call->error)
-        call->error = core_error(code, "rank %d: %s: no memory for an element of %zu bytes", call->comm->rank,
+static inline void hier_no_element(hier_call *call) {
+    if (!call->error)
+        call->error = core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for an element of %zu bytes", call->comm->rank,
                                  call->arguments->call, call->arguments->recv_type->size_bytes);
+}
+
+/** Notes that combining failed, if it did: for this thread, and for those that have from it what was combined. */
+static inline void hier_combined(hier_call *call, int code) {
+    if (!code)
+        return;
+    intra_leave_undone(&call->meeting);
+    hier_no_element(call);
+}
+
+/** By slices, when all were awaited: notes that a thread could not combine its own. Before a network part hier_check_and_start() does. */
+static inline void hier_note_undone(hier_call *call) {
+    if (intra_is_undone(&call->meeting))
+        hier_no_element(call);
+}
+
+/** May combining fail? Then the vector is not cut: what others combine is under way before this thread knows. */
+static inline bool hier_may_lack_element(const hier_call *call) {
+    return call->arguments->recv_type->size_bytes > CORE_REDUCE_BYTES;
 }
 
 /** Notes that there is no memory for a sum, unless something went wrong before. */

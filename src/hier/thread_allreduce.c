@@ -71,7 +71,8 @@ static bool by_slices(hier_call *call) {
     HIER_RESUME(call);
     offer(call);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start_from_leader);
-    hier_cut(call, arguments->recv_count, size);
+    if (!hier_may_lack_element(call))
+        hier_cut(call, arguments->recv_count, size);
     hier_gate(call, HIER_OFFERED);
     HIER_SYNC(call, HIER_OFFERED);
     if (hier_single_node(call)) {
@@ -88,6 +89,7 @@ static bool by_slices(hier_call *call) {
         }
     }
     HIER_SYNC(call, HIER_LEFT);
+    hier_note_undone(call);
     HIER_OVER;
 }
 

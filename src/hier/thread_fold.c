@@ -291,6 +291,7 @@ static bool by_slices(hier_call *call) {
     if (hier_single_node(call)) {
         fold_here(call);
         HIER_SYNC(call, HIER_LEFT);
+        hier_note_undone(call);
         move_block(call);
         return true;
     }
@@ -306,6 +307,7 @@ static bool by_slices(hier_call *call) {
     take(call, &parts);
     if (call->arguments->collective != INTER_REDUCE) /* of which nothing is taken from others */
         HIER_SYNC(call, HIER_LEFT);
+    hier_note_undone(call);
     HIER_OVER;
 }
 

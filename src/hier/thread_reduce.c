@@ -93,7 +93,8 @@ static bool by_slices(hier_call *call) {
     HIER_RESUME(call);
     offer(call);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start_from_host);
-    hier_cut(call, arguments->recv_count, arguments->recv_type->size_bytes);
+    if (!hier_may_lack_element(call))
+        hier_cut(call, arguments->recv_count, arguments->recv_type->size_bytes);
     hier_gate(call, HIER_OFFERED);
     HIER_SYNC(call, HIER_OFFERED);
     sum = sum_of_host(call);
@@ -102,6 +103,7 @@ static bool by_slices(hier_call *call) {
     hier_combine_pieces(call, sum);
     if (hier_single_node(call)) {
         HIER_SYNC(call, HIER_LEFT);
+        hier_note_undone(call);
     } else {
         intra_post(&call->meeting, HIER_READY);
         HIER_AWAIT(call, hier_await_network(call));

@@ -261,13 +261,15 @@ static bool by_offers(hier_call *call) {
     HIER_RESUME(call);
     offer(call, &parts, laid_out);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start_slices);
-    if (!alone && hier_by_slices(call)) /* else there is nothing to do beside the network */
+    if (!alone && hier_by_slices(call) &&
+        !hier_may_lack_element(call)) /* else there is nothing to do beside the network */
         hier_cut_blocks(call, typical_of(call, &of), size);
     hier_gate(call, HIER_OFFERED);
     HIER_SYNC(call, HIER_OFFERED);
     if (hier_single_node(call)) {
         combine_blocks(call, slice);
         HIER_SYNC(call, HIER_LEFT);
+        hier_note_undone(call);
         move_own(call, &of);
         return true;
     }

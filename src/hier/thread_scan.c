@@ -214,6 +214,7 @@ static bool by_slices(hier_call *call) {
     make_slice(call);
     if (hier_single_node(call)) {
         HIER_SYNC(call, HIER_LEFT);
+        hier_note_undone(call);
         return true;
     }
     intra_post(&call->meeting, HIER_READY);

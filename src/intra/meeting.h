@@ -127,6 +127,17 @@ static inline uint64_t intra_count(const intra_meeting *meeting, int count) {
            (uint64_t)count; /* the low half is not the same in the slot's next collective: core/wait.c */
 }
 
+/** The thread's part of this collective is not done. Relaxed: others look after they have awaited what it posts next. */
+static inline void intra_leave_undone(const intra_meeting *meeting) {
+    atomic_store_explicit(&intra_counter(meeting, INTRA_UNDONE)->value, meeting->sequence, memory_order_relaxed);
+}
+
+/** Is a thread's, of those that were awaited? */
+static inline bool intra_is_undone(const intra_meeting *meeting) {
+    return atomic_load_explicit(&intra_counter(meeting, INTRA_UNDONE)->value, memory_order_relaxed) ==
+           meeting->sequence;
+}
+
 /** The thread is so far in this collective. Release: pairs with intra_step_of. */
 static inline void intra_step(const intra_meeting *meeting, size_t step) {
     atomic_store_explicit(&meeting->own->step, intra_count(meeting, 0) + step, memory_order_release);

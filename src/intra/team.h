@@ -88,8 +88,11 @@ _Static_assert(offsetof(intra_cell, payload) + INTRA_FLAG_ROOM == 64, "so long a
 _Static_assert(sizeof(intra_cell) == 9ul * INTRA_LINE, "the step and the call are in what would be padding");
 _Static_assert(sizeof(intra_cell) % INTRA_LINE == 0, "cells do not share lines");
 
-/** Of a slot: two of the `counter` algorithms, to which all write; and what thread 0 tells a large team when all have met. */
-enum { INTRA_COUNTERS = 3, INTRA_MET = 2 };
+/**
+ * Of a slot: two of the `counter` algorithms, to which all write; what thread 0 tells a large team when all have met; and that a thread
+ * could not do what others have from it.
+ */
+enum { INTRA_COUNTERS = 4, INTRA_MET = 2, INTRA_UNDONE = 3 };
 
 /** A flag on lines of its own. */
 typedef struct intra_line {
