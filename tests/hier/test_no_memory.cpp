@@ -442,7 +442,8 @@ class VastReductions {
     std::vector<int> operand, result;
 };
 
-void reductions_of_several(const Threads &threads, bool reproducible) {
+// By the threads of processes, or by the processes themselves.
+void reductions_of_several(const Threads &threads, bool reproducible, bool of_processes = false) {
     JobShape shape{threads};
     shape.algorithm = "allreduce=/slices,reduce=/slices,reduce_scatter=/slices,scan=/slices,exscan=/slices";
     shape.reproducible = reproducible;
@@ -453,14 +454,18 @@ void reductions_of_several(const Threads &threads, bool reproducible) {
     ASSERT_EQ(weft_type_contiguous(vast, WEFT_INT, &type), WEFT_SUCCESS);
     ASSERT_EQ(weft_type_commit(&type), WEFT_SUCCESS);
     ASSERT_EQ(weft_op_create(add_vast, 0, &op), WEFT_SUCCESS);
+    auto body = [&](weft_comm *comm) { // who is through drives for the others when it leaves
+        VastReductions reductions(comm, type, op);
+        meet(arrived, shape.ranks());
+        short_memory::hold(false);
+        reductions.run();
+    };
     {
         SimWorlds worlds(shape);
-        worlds.run([&](weft_comm *comm) {
-            VastReductions reductions(comm, type, op);
-            meet(arrived, shape.ranks());
-            short_memory::hold(false);
-            reductions.run(); // who is through drives for the others when it leaves
-        });
+        if (of_processes)
+            worlds.run_processes([&](int, hier_world *world) { body(world->process_comm); });
+        else
+            worlds.run(body);
     }
     short_memory::hold(true);
     EXPECT_EQ(weft_type_free(&type), WEFT_SUCCESS);
@@ -558,6 +563,12 @@ TEST(NoMemory, ForReductionsOfSeveral) {
 TEST(NoMemory, ForReproducibleReductionsOfSeveral) {
     short_memory::spare(sizeof(inter_sim_item));
     with_each_failing([] { reductions_of_several({1, 2}, true); }, {true});
+}
+
+TEST(NoMemory, ForReductionsOfProcesses) {
+    short_memory::spare(sizeof(inter_sim_item));
+    for (bool reproducible : {false, true})
+        with_each_failing([&] { reductions_of_several({1, 1, 1}, reproducible, true); }, {true});
 }
 
 TEST(NoMemory, ForMessagesOfSeveral) {
