@@ -60,6 +60,8 @@ const hier_rule hier_rules[] = {
     {INTER_BARRIER,              ANY, ANY, ALL,      "DISS",                   0,        HIER_FLAGS,  HIER_MODEL},
 
     {INTER_BCAST,                  1, ANY, 48,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_BCAST,                  1,   2, KIB(24),  "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
+    {INTER_BCAST,                  1,   2, ALL,      "nbFT",                   0,        HIER_SLICES, HIER_CORES},
     {INTER_BCAST,                  1, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_BCAST,                  8, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_HOST},
     {INTER_BCAST,                 16, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_CROWD},

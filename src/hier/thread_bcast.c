@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * bcast: MST/inline, MST/flags, MST/counter, MST/tree (and nbFT/…).
+ * bcast: MST/inline, MST/flags, MST/slices, MST/counter, MST/tree (and nbFT/…).
  *
  *     root's node:   root's buffer ──▶ network, and every thread copies from it
  *     other nodes:   network ──▶ leader's buffer (inline: the release cell) ──▶ every thread copies from it
@@ -72,6 +72,51 @@ static void copy_from(const hier_call *call, int thread, intra_slice part) {
 
 static intra_slice all(const hier_call *call) {
     return (intra_slice){0, call->arguments->bytes};
+}
+
+/*
+ * By slices: of two threads on one node the host copies the second half, if it is in the call by then. What the first is not done with when the
+ * host comes is its; where the host is elsewhere, as in a nonblocking call, the other thread copies all.
+ */
+static bool shares(const hier_call *call) {
+    return hier_by_slices(call) && hier_single_node(call) && hier_threads(call) == 2;
+}
+
+static intra_slice half(const hier_call *call, int which) {
+    return intra_slice_of(call->arguments->bytes, 1, which, 2);
+}
+
+/* Does this thread copy the second half of what `receiver` gets? The first that asks does. Relaxed: nothing is read on the strength of it. */
+static bool takes_second_half(const hier_call *call, int receiver) {
+    const uint64_t taken = intra_count(&call->meeting, 1);
+    return atomic_exchange_explicit(&call->meeting.cells[receiver].step, taken, memory_order_relaxed) != taken;
+}
+
+static void copy_for(const hier_call *call, int receiver, int host, intra_slice part) {
+    const size_t bytes = call->arguments->bytes;
+    hier_move(call, hier_received_by(call, receiver, 0, bytes), hier_received_by(call, host, 0, bytes), part);
+}
+
+static bool by_halves(hier_call *call) {
+    const int host = call->root_thread, receiver = 1 - host;
+    HIER_RESUME(call);
+    show(call);
+    intra_post(&call->meeting, HIER_READY);
+    HIER_AWAIT(call, hier_await_all(call, HIER_READY));
+    if (call->comm->thread == host) {
+        if (takes_second_half(call, receiver))
+            copy_for(call, receiver, host, half(call, 1));
+        intra_post(&call->meeting, HIER_RELEASED);
+        HIER_AWAIT(call, hier_await_all(call, HIER_LEFT));
+    } else {
+        copy_for(call, receiver, host, half(call, 0));
+        if (takes_second_half(call, receiver))
+            copy_for(call, receiver, host, half(call, 1));
+        else
+            HIER_AWAIT(call, hier_await(call, host, HIER_RELEASED));
+        intra_post(&call->meeting, HIER_LEFT);
+    }
+    HIER_OVER;
 }
 
 static bool by_flags(hier_call *call) {
@@ -150,6 +195,8 @@ static bool by_tree(hier_call *call) {
 }
 
 bool hier_thread_bcast(hier_call *call) {
+    if (shares(call))
+        return by_halves(call);
     if (call->choice.thread == HIER_TREE)
         return by_tree(call);
     if (call->choice.thread == HIER_INLINE)

@@ -353,8 +353,8 @@ TEST_F(Selector, MistakesAreNamed) {
     refuse("bcast=mst", "WEFT_ALGORITHM: bcast has no process-level algorithm \"mst\" (see weft-info --algorithms)");
     refuse("barrier=MST/flags",
            "WEFT_ALGORITHM: barrier has no process-level algorithm \"MST\" (see weft-info --algorithms)");
-    refuse("bcast=MST/slices",
-           "WEFT_ALGORITHM: bcast has no thread-level algorithm \"slices\" (see weft-info --algorithms)");
+    refuse("gather=MST/slices",
+           "WEFT_ALGORITHM: gather has no thread-level algorithm \"slices\" (see weft-info --algorithms)");
     refuse("bcast=MST/", "WEFT_ALGORITHM: bcast has no thread-level algorithm \"\" (see weft-info --algorithms)");
     refuse("bcast=MST/flags/inline",
            "WEFT_ALGORITHM: bcast has no thread-level algorithm \"flags/inline\" (see weft-info --algorithms)");
