@@ -247,8 +247,8 @@ Outcome Runner::run(const Plan &plan, Problem &problem, uint64_t seed, bool one_
                         ready_.begin() + ptrdiff_t(best) + 1);
         }
         Pair pair = ready_[ready_first_++];
-        if (ready_first_ == ready_.size()) {
-            ready_.clear();
+        if (2 * ready_first_ >= ready_.size()) { // the others come to the front: the memory stays in the cache
+            ready_.erase(ready_.begin(), ready_.begin() + ptrdiff_t(ready_first_));
             ready_first_ = 0;
         }
         exchange(pair, outcome);
