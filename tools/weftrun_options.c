@@ -6,10 +6,12 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <weft/version.h>
 
@@ -128,7 +130,29 @@ static bool set_threads(const char *text, int *threads) {
 
 static bool set_hang_timeout(const char *text) {
     int seconds;
-    return read_number("--hang-timeout", text, 1000000, &seconds) && setenv("WEFT_HANG_TIMEOUT", text, 1) == 0;
+    char number[16];
+    if (!read_number("--hang-timeout", text, 1000000, &seconds))
+        return false;
+    snprintf(number, sizeof(number), "%d", seconds);
+    return setenv("WEFT_HANG_TIMEOUT", number, 1) == 0;
+}
+
+/* What stands there is replaced when the job has ended: a file, or what a link leads to. */
+static bool set_trace(const char *path, weftrun_options *options) {
+    static char resolved[PATH_MAX];
+    struct stat there;
+    options->trace = path;
+    if (!*path)
+        weftrun_say("--trace needs the name of a file");
+    if (!*path || stat(path, &there))
+        return *path;
+    if (!S_ISREG(there.st_mode)) {
+        weftrun_say("--trace: '%s' is there, and no regular file", path);
+        return false;
+    }
+    if (realpath(path, resolved))
+        options->trace = resolved;
+    return true;
 }
 
 static bool set_variable(char *text) {
@@ -171,8 +195,7 @@ static bool take(weftrun_options *options, int option, char **argv) {
     case OPTION_COUNTERS:
         return options->counters = true;
     case OPTION_TRACE:
-        options->trace = optarg;
-        return *optarg || (weftrun_say("--trace needs the name of a file"), false);
+        return set_trace(optarg, options);
     case ':':
         weftrun_say("the option '%s' needs a value", argv[optind - 1]);
         return false;

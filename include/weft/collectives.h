@@ -15,7 +15,8 @@
  * - The persistent ones (weft_…_init) prepare the operation: weft_start() starts it, again and again, and completing it
  *   leaves the request for the next start. Ranks prepare them in the same order, other collectives among them, and start them in any
  *   (who waits in one of them for ranks that wait in another collective waits for ever: a roll-call tells). Starting again takes
- *   no memory; on a thread communicator from the third start on, since ranks may be at two of them.
+ *   no memory but for messages that find their way between processes full; on a thread communicator from the third start on, since ranks may be
+ *   at two of them.
  * - On a thread communicator as many of a team's nonblocking operations move on at once as the team has slots (WEFT_SLOTS);
  *   those started later wait for their turn, which no call waits for. A persistent one has a slot of its own.
  * - Reductions combine in an order of their own choice, the same everywhere in one call, and sums of floating-point numbers round
@@ -145,7 +146,7 @@ WEFT_API int weft_allreduce(const void *send, void *recv, size_t count, const we
 /**
  * Combines the vectors of all ranks and gives block r of the result, recv_counts[r] elements, to rank r's `recv`. `send` has
  * as many elements as all blocks together; `recv_counts` has p entries, the same everywhere. WEFT_IN_PLACE as `send`, at
- * every rank: the operand stands in `recv`, which has room for all of it, and the block comes to its begin.
+ * every rank: the operand stands in `recv`, which has room for all of it, and the block comes to its begin; what is behind it then is undefined.
  */
 WEFT_API int weft_reduce_scatter(const void *send, void *recv, const size_t *recv_counts, const weft_datatype *type,
                                  const weft_op *op, weft_comm *comm);

@@ -71,8 +71,9 @@ typedef struct weft_options {
     weft_thread_level thread_level; /**< WEFT_THREAD_LEVEL */
     weft_wait_policy wait_policy;   /**< WEFT_WAIT */
     const weft_bootstrap
-        *bootstrap;        /**< NULL: PMIx, else one process. Not kept; its context is used until weft_finalize */
-    const char *algorithm; /**< WEFT_ALGORITHM; NULL: the built-in choice. Read during the call only */
+        *bootstrap; /**< NULL: PMIx, else one process. Not kept; its context is used until weft_finalize */
+    const char *
+        algorithm; /**< WEFT_ALGORITHM; NULL: the built-in choice. The same in all processes. Read during the call only */
     /**
      * WEFT_HANG_TIMEOUT: when an operation has waited for so many seconds a *roll-call* tells what every thread waits in; 0:
      * never. weftrun prints one of the whole job; under other launchers process 0 appends it to a file, and listens on a TCP port of
@@ -85,8 +86,7 @@ typedef struct weft_options {
     /**
      * WEFT_REPRODUCIBLE: 1: reduce, allreduce, reduce_scatter, reduce_scatter_block, scan and exscan of floating-point numbers give the
      * same bits however the same ranks are split into processes and threads, by any algorithm, in every run; in a fixed
-     * bracketing, see weft/collectives.h. 0: as fast as possible. The same in all processes: where they differ such a
-     * reduction is WEFT_ERR_MISMATCH.
+     * bracketing, see weft/collectives.h. 0: as fast as possible. The same in all processes.
      */
     int reproducible;
     weft_bind_policy bind; /**< WEFT_BIND; see weftrun --bind for processes */
@@ -96,7 +96,7 @@ typedef struct weft_options {
  * Starts weft. Collective over the processes of the job; called once, by one thread of each; `options` NULL: defaults.
  * Reads the WEFT_ variables (`weft-info --config` lists them).
  * Errors: WEFT_ERR_INIT (called twice), WEFT_ERR_CONFIG (a WEFT_ variable is unknown or out of range, named in the
- * sentence; an `algorithm` that does not exist; WEFT_PROGRESS=thread under FUNNELED; a directory of WEFT_COUNTERS or WEFT_TRACE that
+ * sentence; an `algorithm` that does not exist, or is, as `reproducible`, not that of process 0; WEFT_PROGRESS=thread under FUNNELED; a directory of WEFT_COUNTERS or WEFT_TRACE that
  * cannot be made), WEFT_ERR_ARG (another option is out of range), WEFT_ERR_UNSUPPORTED (more than 2^20 processes), WEFT_ERR_BOOTSTRAP,
  * WEFT_ERR_TRANSPORT, WEFT_ERR_NOMEM.
  * After an error nothing is left started.

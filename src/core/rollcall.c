@@ -66,6 +66,8 @@ static const char *operation_of(const core_row *row) {
 /* Orders waits so that those for the same stand together. Messages are the same when they are of the same kind. */
 static int compare_operations(const core_row *a, const core_row *b) {
     int result = order(a->comm, b->comm);
+    if (!result && core_is_local(a->comm))
+        result = order(a->process, b->process);
     if (!result)
         result = order(a->collective, b->collective);
     if (!result && a->sequence != b->sequence)
@@ -123,8 +125,10 @@ enum { MAJORITY, ELSEWHERE, BEHIND };
 static int oddness(const core_row *row, const core_row *most) {
     if (same_operation(row, most))
         return MAJORITY;
-    return row->collective && most->collective && row->comm == most->comm && row->sequence < most->sequence ? BEHIND
-                                                                                                            : ELSEWHERE;
+    return row->collective && most->collective && row->comm == most->comm &&
+                   (!core_is_local(row->comm) || row->process == most->process) && row->sequence < most->sequence
+               ? BEHIND
+               : ELSEWHERE;
 }
 
 /* How much of a majority it is: of as many, a collective; who waits for a message is the odd one. */
@@ -174,11 +178,11 @@ void core_roll_sort(core_roll *roll) {
         sort_waits(roll, first);
 }
 
-static void print_comm(FILE *file, int comm) {
+static void print_comm(FILE *file, int comm, int process) {
     if (comm == 0)
         fputs("the process communicator", file);
-    else if (comm == CORE_NO_NUMBER)
-        fputs("a communicator within the process", file);
+    else if (core_is_local(comm))
+        fprintf(file, "a communicator within process %d", process);
     else
         fprintf(file, "communicator %d", comm);
 }
@@ -190,7 +194,7 @@ static void print_operation(FILE *file, const core_row *row) {
     if (row->sequence)
         fprintf(file, " #%llu", (unsigned long long)row->sequence);
     fputs(" on ", file);
-    print_comm(file, row->comm);
+    print_comm(file, row->comm, row->process);
 }
 
 static void print_peer(FILE *file, const core_row *row) {
@@ -247,7 +251,7 @@ static void print_row(FILE *file, const core_row *row) {
         break;
     case CORE_NOT_ENTERED:
         fputs("is not in ", file);
-        print_comm(file, row->home);
+        print_comm(file, row->home, row->process);
         fputs(": it has not entered the team, or has left it", file);
         break;
     case CORE_OUTSIDE:

@@ -27,6 +27,11 @@ enum core_presence {
 #define CORE_NO_NUMBER INT32_MIN
 #define CORE_NO_BYTES  UINT64_MAX
 
+/** Is it the number of a communicator within one process, which only there is another one's than that? */
+static inline bool core_is_local(int32_t comm) {
+    return comm < 0;
+}
+
 #define CORE_CALL_BYTES  40
 #define CORE_PLACE_BYTES 96
 

@@ -9,7 +9,10 @@
 #define READ_TRIES 1000
 
 int32_t hier_comm_number(const weft_comm *comm) {
-    return comm->context == HIER_NO_CONTEXT ? CORE_NO_NUMBER : (int32_t)comm->context;
+    const void *own = comm->team ? (const void *)comm->team : comm; /* what its threads have in common */
+    if (comm->context != HIER_NO_CONTEXT)
+        return (int32_t)comm->context;
+    return -1 - (int32_t)((uintptr_t)own / 64 % INT32_MAX);
 }
 
 hier_doing hier_doing_on(const weft_comm *comm, const char *call) {

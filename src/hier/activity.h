@@ -20,7 +20,7 @@
 struct weft_comm;
 struct weft_team;
 
-/** How reports name a communicator: by its context; CORE_NO_NUMBER for one within a process, which has none. */
+/** How reports name a communicator: by its context; one within a process, which has none, by a negative number. */
 int32_t hier_comm_number(const struct weft_comm *comm);
 
 /** What a thread waits in. Numbers as in core_row. Texts live as long as the library. All members have 8 bytes. */

@@ -126,10 +126,10 @@ static int check_free(const weft_comm *comm, const char *call) {
                           comm->team ? "a handle of weft_team_enter is given back with weft_team_leave"
                                      : "the process communicator of weft_process_comm belongs to weft");
     if (comm->requests || comm->operations || comm->buffer.base)
-        return core_error(WEFT_ERR_BUSY,
-                          "rank %d: %s: %zu requests of messages and %zu of collectives are not completed or freed, %s "
-                          "buffer is attached",
-                          comm->rank, call, comm->requests, comm->operations, comm->buffer.base ? "a" : "no");
+        return core_error(
+            WEFT_ERR_BUSY,
+            "rank %d: %s: %zu requests of messages and collectives are not completed or freed, %s buffer is attached",
+            comm->rank, call, comm->requests + comm->operations, comm->buffer.base ? "a" : "no");
     return WEFT_SUCCESS;
 }
 

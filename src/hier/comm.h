@@ -68,7 +68,8 @@ static inline void hier_slot_free(hier_slot *slot) {
  */
 typedef struct hier_ring {
     struct hier_ring *next; /* of the team */
-    uint64_t number;        /* of the persistent collective on its team */
+    uint64_t number;        /* of the persistent collective on its team … */
+    uint64_t chain;         /* … and what the chain of each start begins with */
     int left;               /* threads that have freed theirs */
     intra_team *intra;
     hier_errand dissolve; /* as that of the team */
@@ -219,6 +220,8 @@ typedef struct hier_derived {
 weft_team *hier_team_take(hier_world *world);
 /** What a team needs for the threads of this process. Layout and node are set. */
 int hier_team_make_threads(weft_team *team, core_waiting waiting);
+/** Of several processes: before the first call on it, what tells its messages from those of other communicators. */
+void hier_team_begin(weft_team *team, uint32_t context, uint32_t generation);
 /** Where messages to its threads here go. */
 hier_boxes hier_team_boxes(const weft_team *team);
 /** Frees all of a team, which nobody uses any more. Not under the funnel, where that is a lock. */

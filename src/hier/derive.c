@@ -92,10 +92,8 @@ static int build_team(making *of) {
     team->by_lines = of->parent->team->by_lines;
     atomic_store_explicit(&team->handles, hier_layout_threads(&team->layout, team->node), memory_order_relaxed);
     int code = hier_team_make_threads(team, of->parent->team->intra->waiting);
-    if (!code && team->ledger->between) {
-        team->ledger->context = of->context;
-        team->ledger->generation = of->generation;
-    }
+    if (!code)
+        hier_team_begin(team, of->context, of->generation);
     return code;
 }
 

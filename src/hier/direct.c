@@ -163,7 +163,7 @@ static int start(hier_call *call) {
     uint64_t *words = outgoing(call);
     hier_telling telling;
     if (!words || !hier_telling_take(call, &telling, threads, (size_t)call->comm->size))
-        return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for %d nodes", call->comm->rank,
+        return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for %d nodes", hier_rank_of(call->comm),
                           call->arguments->call, layout->nodes);
     intra_slice shown = readable(call);
     memset(words, 0, (threads + 1) * sizeof(*words));
@@ -196,7 +196,7 @@ void hier_direct_offer(hier_call *call, const void *send) {
 static void fail(hier_call *call, int code, int process) {
     if (!call->error)
         call->error = core_error(code, "rank %d: %s: the data in the memory of process %d cannot be read: %s",
-                                 call->comm->rank, call->arguments->call, process, weft_strerror(code));
+                                 hier_rank_of(call->comm), call->arguments->call, process, weft_strerror(code));
 }
 
 static inter_run run_at(uint64_t address, size_t bytes) {
@@ -265,5 +265,5 @@ void hier_note_unread(hier_call *call) {
     const int code = atomic_load_explicit(&call->slot->unread, memory_order_relaxed);
     if (code && !call->error)
         call->error = core_error(code, "rank %d: %s: the blocks of other processes cannot be read: %s",
-                                 call->comm->rank, call->arguments->call, weft_strerror(code));
+                                 hier_rank_of(call->comm), call->arguments->call, weft_strerror(code));
 }

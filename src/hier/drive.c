@@ -246,7 +246,12 @@ static bool look_once(const hier_wait *wait, bool once, bool *moved) {
         return true;
     bool seldom = wait->own && wait->agent;
     bool drives = may_drive(wait) && (!seldom || wait->agent->looks++ % MAIN_EVERY == 0);
-    if ((drives || wait->funnel) && hier_funnel_try(wait->world)) {
+    bool enters = (drives || wait->funnel) && hier_funnel_try(wait->world);
+    if (once && wait->funnel && !enters) { /* what was complete at an earlier call is so at this one */
+        hier_funnel_enter(wait->world);
+        enters = true;
+    }
+    if (enters) {
         hier_channel *channel =
             &wait->world->channel; /* what is looked at is this thread's, and it holds the lock already */
         atomic_store_explicit(&channel->driver, wait->agent ? &wait->agent->bell : NULL, memory_order_relaxed);

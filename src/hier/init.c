@@ -43,6 +43,14 @@ static const char *session_of(const core_config *config, const weft_options *opt
                               inter_bootstrap_pmix_present());
 }
 
+/* FNV-1a. */
+static uint64_t hash_of(const char *text) {
+    uint64_t hash = 0xcbf29ce484222325u;
+    while (*text)
+        hash = (hash ^ (unsigned char)*text++) * 0x100000001b3u;
+    return hash;
+}
+
 /* Everything below is freed by whoever takes it over, also on failure. */
 static int open_world(const core_config *config, const weft_options *options, hier_world **world) {
     core_topology topology;
@@ -50,8 +58,11 @@ static int open_world(const core_config *config, const weft_options *options, hi
     inter_transport *transport = NULL;
     core_topology_read(&topology);
     core_stream_resolve(&topology);
-    hier_card card = {
-        .cores = topology.allowed_cores, .host_cores = topology.host_cores, .cores_hash = topology.allowed_hash};
+    hier_card card = {.cores = topology.allowed_cores,
+                      .host_cores = topology.host_cores,
+                      .cores_hash = topology.allowed_hash,
+                      .algorithm = hash_of(config->algorithm),
+                      .reproducible = config->reproducible};
     int code = inter_bootstrap_open(config, options ? options->bootstrap : NULL, &bootstrap);
     if (code)
         return code;

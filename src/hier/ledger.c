@@ -13,6 +13,7 @@ hier_ledger *hier_ledger_make(uint32_t context, uint32_t generation, int rank, b
         ledger->context = context;
         ledger->generation = generation;
         ledger->rank = rank;
+        ledger->chains[0] = ledger->chains[1] = hier_ledger_chain(ledger);
     }
     return ledger;
 }
@@ -169,6 +170,19 @@ void hier_ledger_break(hier_world *world, hier_ledger *ledger, const hier_note *
 int hier_ledger_error(const weft_comm *comm, const char *call) {
     return core_error(WEFT_ERR_MISMATCH, "rank %d: %s: the communicator is broken: %s", hier_rank_of(comm), call,
                       comm->ledger->verdict);
+}
+
+int hier_ledger_failed(const weft_comm *comm, const char *call, int error) {
+    const int rank = hier_rank_of(comm);
+    if (error == WEFT_ERR_MISMATCH && comm->ledger && hier_ledger_is_broken(comm->ledger))
+        return hier_ledger_error(comm, call);
+    if (error == WEFT_ERR_MISMATCH ||
+        error == WEFT_ERR_TRUNCATE) /* of calls that agree in all that all ranks must say alike */
+        return core_error(
+            error,
+            "rank %d: %s: another process sends this one %s than is expected of it: the counts of two ranks differ",
+            rank, call, error == WEFT_ERR_TRUNCATE ? "more" : "less");
+    return core_error(error, "rank %d: %s failed between the processes: %s", rank, call, weft_strerror(error));
 }
 
 static hier_note verdict_of(const hier_entry *own, const hier_entry *other) {

@@ -86,6 +86,11 @@ static inline uint64_t hier_chain(uint64_t before, uint64_t signature) {
 /** Between processes, or (false) of one process's threads. NULL without memory. The caller's, with free(), until it is opened. */
 hier_ledger *hier_ledger_make(uint32_t context, uint32_t generation, int rank, bool between);
 
+/** Where the chain of its calls begins: communicators that have one context after each other do not take each other's messages for theirs. */
+static inline uint64_t hier_ledger_chain(const hier_ledger *ledger) {
+    return hier_chain(0, ledger->generation);
+}
+
 /** The generation of what all ranks of `parent` make of it next, at this point of their calls; `color` tells its groups apart. */
 uint32_t hier_ledger_generation(const weft_comm *parent, int color);
 
@@ -183,6 +188,9 @@ static inline bool hier_ledger_is_broken(const hier_ledger *ledger) {
 
 /** Writes the sentence of a broken communicator: WEFT_ERR_MISMATCH. */
 int hier_ledger_error(const weft_comm *comm, const char *call) __attribute__((cold));
+
+/** The same of a call that ended with that error, which it returns, between processes. */
+int hier_ledger_failed(const weft_comm *comm, const char *call, int error) __attribute__((cold));
 
 /** What two calls are that should be one: a verdict's sentence, of HIER_VERDICT_BYTES at most. */
 void hier_ledger_compare(const hier_entry *own, const hier_entry *other, char *text) __attribute__((cold));

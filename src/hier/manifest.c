@@ -142,7 +142,7 @@ int hier_manifests_start(hier_call *call, hier_manifest_given *given, bool shows
     const hier_manifests *of = prepare(call, shows);
     hier_telling telling;
     if (!of || !hier_telling_take(call, &telling, place_for(of, nodes), place_from(of, nodes)))
-        return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for the messages of a node", call->comm->rank,
+        return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for the messages of a node", hier_rank_of(call->comm),
                           call->arguments->call);
     for (int node = 0; node < nodes && telling.changed; node++)
         if (node != of->node)

@@ -438,11 +438,8 @@ bool hier_await_network(hier_call *call) {
         hier_trip_over_driver(call);
         return false;
     }
-    if (call->slot->error == WEFT_ERR_MISMATCH && !call->error && hier_ledger_is_broken(call->comm->ledger))
-        call->error = hier_ledger_error(call->comm, call->arguments->call);
-    else if (call->slot->error && !call->error)
-        call->error = core_error(call->slot->error, "rank %d: %s failed between the processes: %s", call->comm->rank,
-                                 call->arguments->call, weft_strerror(call->slot->error));
+    if (call->slot->error && !call->error)
+        call->error = hier_ledger_failed(call->comm, call->arguments->call, call->slot->error);
     return !call->error;
 }
 

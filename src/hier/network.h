@@ -279,7 +279,7 @@ static inline bool hier_is_busy(const weft_comm *comm) {
  */
 static inline uint64_t hier_next_chain(intra_member *member, const hier_ring *ring, const hier_arguments *arguments) {
     if (ring)
-        return hier_chain(ring->number, arguments->signature);
+        return hier_chain(ring->chain, arguments->signature);
     return member->chain = hier_chain(member->chain, arguments->signature);
 }
 

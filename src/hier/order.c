@@ -42,20 +42,6 @@ static bool blocks_make(const weft_comm *comm, const given *from, blocks *made) 
     return true;
 }
 
-/* On the inner handle, whose errors count ranks by place. */
-static int run_inner(const weft_comm *comm, const hier_arguments *arguments) {
-    char sentence[256];
-    int code = hier_thread_run(hier_comm_inner(comm), arguments);
-    if (!code)
-        return WEFT_SUCCESS;
-    if (comm->member->retired)
-        return hier_ledger_error(comm, arguments->call);
-    strncpy(sentence, weft_last_error(), sizeof(sentence) - 1);
-    sentence[sizeof(sentence) - 1] = 0;
-    return core_error(code, "rank %d: %s failed; with ranks numbered node by node, where this one is %d: %s",
-                      comm->rank, arguments->call, comm->inner->rank, sentence);
-}
-
 static void map_root(const weft_comm *comm, hier_arguments *mapped) {
     if (inter_is(mapped->collective, INTER_ROOTED))
         mapped->root = hier_layout_place(comm->layout, mapped->root);
@@ -145,7 +131,8 @@ int hier_ordered(weft_comm *comm, const hier_arguments *arguments) {
     int code = hier_order_map(comm, &mapped, arrays);
     if (code)
         return code;
-    code = run_inner(comm, &mapped);
+    code = hier_thread_run(hier_comm_inner(comm),
+                           &mapped); /* whose sentences count ranks as this handle does (hier_rank_of) */
     free(arrays[0]);
     free(arrays[1]);
     return code;

@@ -46,7 +46,7 @@ int hier_start_blocks(hier_call *call, const inter_binding *binding) {
     if (inter_cuts(call->choice.process, view.collective, typical, 1) > 1) {
         offsets = hier_more_scratch(call, HIER_ARRAYS, entries * sizeof(*offsets));
         if (!offsets)
-            return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for %d nodes", call->comm->rank,
+            return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for %d nodes", hier_rank_of(call->comm),
                               call->arguments->call, layout->nodes);
         for (size_t node = 0; node < entries; node++)
             offsets[node] = layout->offsets[node] * bytes;

@@ -202,11 +202,8 @@ int hier_request_restart(weft_request *request) {
 int hier_request_result(const weft_request *request) {
     const hier_operation *operation = (const hier_operation *)request;
     const weft_comm *comm = request->comm;
-    if (operation->error == WEFT_ERR_MISMATCH && comm->ledger && hier_ledger_is_broken(comm->ledger))
-        return hier_ledger_error(comm, request->call);
     if (operation->error)
-        return core_error(operation->error, "rank %d: %s failed between the processes: %s", comm->rank, request->call,
-                          weft_strerror(operation->error));
+        return hier_ledger_failed(comm, request->call, operation->error);
     if (operation->staging)
         hier_staging_unpack(operation->staging);
     const hier_plan *plan = &operation->plan;

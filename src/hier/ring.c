@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <hier/drive.h>
+#include <hier/ledger.h>
 #include <hier/ring.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ static hier_ring *make_ring(const weft_team *team, uint64_t number) {
     }
     ring->intra->repeats = true;
     ring->number = number;
+    ring->chain = hier_chain(hier_ledger_chain(team->ledger), number);
     for (int thread = 0; thread < team->intra->threads; thread++)
         if (intra_is_retired(team->intra, thread))
             intra_retire(ring->intra, thread);

@@ -153,6 +153,16 @@ int hier_team_make_threads(weft_team *team, core_waiting waiting) {
     return code;
 }
 
+void hier_team_begin(weft_team *team, uint32_t context, uint32_t generation) {
+    hier_ledger *ledger = team->ledger;
+    if (!ledger->between)
+        return;
+    ledger->context = context;
+    ledger->generation = generation;
+    for (int thread = 0; thread < team->intra->threads; thread++)
+        team->intra->members[thread].chain = hier_ledger_chain(ledger);
+}
+
 /* Everybody learns what everybody brings; an error of one is an error of all. */
 static int exchange_entries(weft_comm *parent, hier_caller by, int threads, bool has_place, entry *entries) {
     const hier_world *world = parent->world;
@@ -253,10 +263,7 @@ static int build(weft_comm *parent, hier_caller by, const entry *entries, weft_t
             hier_team_give(team);
         return code ? code : agreed;
     }
-    if (team->ledger->between) {
-        team->ledger->context = team->context;
-        team->ledger->generation = hier_ledger_generation(parent, 0);
-    }
+    hier_team_begin(team, team->context, hier_ledger_generation(parent, 0));
     team->layout.crowded = !roomy;
     open_to_messages(team, awake);
     hier_roster_add_team(&team->world->roster, team);

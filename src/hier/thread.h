@@ -116,8 +116,9 @@ static inline intra_slice hier_whole(const hier_call *call) {
 
 static inline void hier_no_element(hier_call *call) {
     if (!call->error)
-        call->error = core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for an element of %zu bytes", call->comm->rank,
-                                 call->arguments->call, call->arguments->recv_type->size_bytes);
+        call->error =
+            core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for an element of %zu bytes", hier_rank_of(call->comm),
+                       call->arguments->call, call->arguments->recv_type->size_bytes);
 }
 
 /** Notes that combining failed, if it did: for this thread, and for those that have from it what was combined. */
@@ -142,8 +143,8 @@ static inline bool hier_may_lack_element(const hier_call *call) {
 /** Notes that there is no memory for a sum, unless something went wrong before. */
 static inline void hier_no_sum(hier_call *call) {
     if (!call->error)
-        call->error = core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for a sum of %zu bytes", call->comm->rank,
-                                 call->arguments->call, call->arguments->bytes);
+        call->error = core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for a sum of %zu bytes",
+                                 hier_rank_of(call->comm), call->arguments->call, call->arguments->bytes);
 }
 
 /** Combines a slice of all threads' operands, which are in their cells or offered, in thread order. */

@@ -44,7 +44,7 @@ static bool all_have_shown(hier_call *call) {
         if (!intra_offer_of(&call->meeting, thread)->send &&
             hier_gathered_bytes(call, hier_first_rank(call) + (size_t)thread))
             call->error = core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for the block of a thread",
-                                     call->comm->rank, call->arguments->call);
+                                     hier_rank_of(call->comm), call->arguments->call);
     return !call->error;
 }
 

@@ -17,7 +17,7 @@
 #include <string.h>
 
 static int no_memory(const hier_call *call) {
-    return core_error(WEFT_ERR_NOMEM, "rank %d: weft_allgatherv: no memory for the blocks", call->comm->rank);
+    return core_error(WEFT_ERR_NOMEM, "rank %d: weft_allgatherv: no memory for the blocks", hier_rank_of(call->comm));
 }
 
 static int start(hier_call *call) {

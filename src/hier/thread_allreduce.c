@@ -168,7 +168,7 @@ static void copy_from_parent(hier_call *call) {
         memcpy(call->arguments->recv, sum, call->arguments->bytes);
     else
         call->error = core_error(WEFT_ERR_NOMEM, "rank %d: weft_allreduce: another rank has no memory for a sum",
-                                 call->comm->rank);
+                                 hier_rank_of(call->comm));
 }
 
 /* Up the tree, into each thread's receive buffer, and down again. */

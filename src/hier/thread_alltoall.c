@@ -68,7 +68,8 @@ static int start(hier_call *call) {
         return WEFT_ERR_NOMEM; /* all threads see that, and each says so */
     size_t *counts = hier_more_scratch(call, HIER_ARRAYS, 2 * nodes * sizeof(*counts));
     if (!counts)
-        return core_error(WEFT_ERR_NOMEM, "rank %d: weft_alltoall: no memory for %zu nodes", call->comm->rank, nodes);
+        return core_error(WEFT_ERR_NOMEM, "rank %d: weft_alltoall: no memory for %zu nodes", hier_rank_of(call->comm),
+                          nodes);
     size_t *offsets = counts + nodes;
     for (int node = 0; node < layout->nodes; node++) {
         counts[node] = node == call->comm->node ? 0 : row * (size_t)hier_layout_threads(layout, node);
@@ -205,7 +206,7 @@ static bool has_memory(hier_call *call) {
         call->error = core_error(WEFT_ERR_NOMEM,
                                  "rank %d: weft_alltoall: no memory for the messages of a node or the "
                                  "blocks in place",
-                                 call->comm->rank);
+                                 hier_rank_of(call->comm));
     return has;
 }
 

@@ -178,7 +178,8 @@ static int start_either(hier_call *call) {
         return start(call, plan_of(call));
     const plan *by = plan_on_tray(call);
     if (!by)
-        return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for a plan", call->comm->rank, call->arguments->call);
+        return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for a plan", hier_rank_of(call->comm),
+                          call->arguments->call);
     for (int node = 0; node < call->comm->layout->nodes; node++) {
         char *place = parts_of(call, by, node);
         for (int thread = 0; thread < hier_threads(call) && by->send_bytes[node]; thread++)
@@ -355,7 +356,7 @@ static void note_no_memory(hier_call *call) {
     if (!call->error)
         call->error =
             core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for the messages of a node or the blocks in place",
-                       call->comm->rank, call->arguments->call);
+                       hier_rank_of(call->comm), call->arguments->call);
 }
 
 bool hier_alltoallv_has_memory(hier_call *call) {

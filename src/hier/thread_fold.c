@@ -297,8 +297,8 @@ static bool by_slices(hier_call *call) {
     }
     values = laid_out ? values_of(call, &parts) : NULL;
     if (!values) {
-        call->error = core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for sums of %zu bytes", call->comm->rank,
-                                 call->arguments->call, call->arguments->bytes);
+        call->error = core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for sums of %zu bytes",
+                                 hier_rank_of(call->comm), call->arguments->call, call->arguments->bytes);
         return true;
     }
     fold_leaves(call, values);

@@ -19,7 +19,7 @@ static int start(hier_call *call, char *blocks) {
     inter_binding binding = {.send = blocks};
     if (!blocks)
         return core_error(WEFT_ERR_NOMEM, "rank %d: weft_gather: no memory for the blocks of other nodes",
-                          call->comm->rank);
+                          hier_rank_of(call->comm));
     if (hier_on_root_node(call)) {
         binding.recv = blocks;
         binding.send = hier_at(blocks, hier_first_rank(call), call->arguments->bytes);
@@ -99,8 +99,8 @@ static void put_block(hier_call *call) {
         hier_move(call, hier_received_by(call, hier_host_thread(call), index, bytes), hier_own_sent(call, 0, bytes),
                   (intra_slice){0, bytes});
     else if (!call->error)
-        call->error =
-            core_error(WEFT_ERR_NOMEM, "rank %d: weft_gather: no memory for the blocks of a node", call->comm->rank);
+        call->error = core_error(WEFT_ERR_NOMEM, "rank %d: weft_gather: no memory for the blocks of a node",
+                                 hier_rank_of(call->comm));
 }
 
 static void put_own(const hier_arguments *arguments, size_t rank) {

@@ -20,7 +20,8 @@
 #include <string.h>
 
 static int no_memory(const hier_call *call) {
-    return core_error(WEFT_ERR_NOMEM, "rank %d: weft_gatherv: no memory for the blocks of a node", call->comm->rank);
+    return core_error(WEFT_ERR_NOMEM, "rank %d: weft_gatherv: no memory for the blocks of a node",
+                      hier_rank_of(call->comm));
 }
 
 /* On another node: does whoever starts the network part put its message together? */
@@ -62,7 +63,7 @@ static int start(hier_call *call) {
         const hier_blocks *blocks = host->blocks;
         if (!blocks->offsets)
             return core_error(WEFT_ERR_NOMEM, "rank %d: weft_gatherv: no memory for the blocks of other nodes",
-                              call->comm->rank);
+                              hier_rank_of(call->comm));
         hier_blocks_view(blocks, &view);
         binding.send = binding.recv = blocks->base;
     } else {

@@ -59,7 +59,7 @@ static size_t offsets_bytes(const hier_call *call) {
 }
 
 static int no_memory(const hier_call *call) {
-    return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for a sum of %zu bytes", call->comm->rank,
+    return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for a sum of %zu bytes", hier_rank_of(call->comm),
                       call->arguments->call, call->arguments->bytes);
 }
 

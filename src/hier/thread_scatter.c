@@ -18,7 +18,7 @@ static int start(hier_call *call, const void *send, void *recv) {
     inter_binding binding = {.send = send, .recv = recv};
     if (hier_on_root_node(call) ? !send : !recv)
         return core_error(WEFT_ERR_NOMEM, "rank %d: weft_scatter: no memory for the blocks of a node",
-                          call->comm->rank);
+                          hier_rank_of(call->comm));
     if (hier_on_root_node(call)) /* the node's own blocks stay where they are */
         binding.recv = hier_at(send, hier_first_rank(call), call->arguments->bytes);
     return hier_start_blocks(call, &binding);
@@ -162,8 +162,9 @@ static bool by_direct(hier_call *call) {
     if (root || call->comm->thread == 0)
         HIER_AWAIT(call, hier_await_readers(call));
     if (root && !call->meeting.mine.send && !call->error)
-        call->error = core_error(
-            WEFT_ERR_NOMEM, "rank %d: weft_scatter: no memory to pack the blocks of other processes", call->comm->rank);
+        call->error =
+            core_error(WEFT_ERR_NOMEM, "rank %d: weft_scatter: no memory to pack the blocks of other processes",
+                       hier_rank_of(call->comm));
     HIER_OVER;
 }
 

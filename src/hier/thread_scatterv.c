@@ -22,7 +22,8 @@
 #define LONG_BYTES ((size_t)8 << 10)
 
 static int no_memory(const hier_call *call) {
-    return core_error(WEFT_ERR_NOMEM, "rank %d: weft_scatterv: no memory for the blocks of a node", call->comm->rank);
+    return core_error(WEFT_ERR_NOMEM, "rank %d: weft_scatterv: no memory for the blocks of a node",
+                      hier_rank_of(call->comm));
 }
 
 /* Where the blocks of a node come in that is not the root's: where its leader says, or in the slot. */

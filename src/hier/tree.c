@@ -76,6 +76,6 @@ void hier_tree_combine(hier_call *call, void *out) {
         memcpy(out, arguments->send, arguments->bytes);
     INTRA_SHOW(&call->meeting, send, code ? NULL : out);
     if (code && !call->error)
-        call->error = core_error(code, "rank %d: %s: no memory for a sum of %zu bytes", call->comm->rank,
+        call->error = core_error(code, "rank %d: %s: no memory for a sum of %zu bytes", hier_rank_of(call->comm),
                                  arguments->call, arguments->bytes);
 }

@@ -73,14 +73,13 @@ static const hier_message *waited_for(const hier_sendrecv *both) {
 /* Everything read here is the request's own from its start to its end. */
 static void fill_operation(hier_doing *doing, const hier_operation *operation) {
     const inter_view *view = &operation->plan.view;
-    fill_collective(doing, view->collective, operation->id.persistent ? 0 : operation->id.sequence + 1, view->root,
-                    view->count * view->element_bytes);
+    fill_collective(doing, view->collective, operation->id.sequence + 1, view->root, view->count * view->element_bytes);
 }
 
 static void fill_part(hier_doing *doing, const hier_part *part) {
     const hier_arguments *arguments = &part->arguments;
-    fill_collective(doing, arguments->collective, part->ring ? 0 : part->call.meeting.sequence, arguments->root,
-                    arguments->bytes);
+    fill_collective(doing, arguments->collective, part->ring ? part->ring->number + 1 : part->call.meeting.sequence,
+                    arguments->root, arguments->bytes);
 }
 
 hier_doing hier_doing_request(const weft_request *request, const char *call) {

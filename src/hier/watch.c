@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/clock.h>
 #include <core/error.h>
+#include <errno.h>
 #include <hier/collect.h>
 #include <hier/comm.h>
 #include <hier/watch.h>
@@ -195,10 +196,26 @@ static void find_collector(hier_watch *watch) {
     watch->near = hier_world_host(world, 0) == hier_world_host(world, watch->process);
 }
 
+/* Reports go to files: can they be made? */
+static int check_report(const hier_world *world) {
+    char folder[sizeof(world->config.hang_report)];
+    strcpy(folder, world->config.hang_report);
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = 0;
+    if (access(slash ? folder : ".", W_OK | X_OK) == 0)
+        return WEFT_SUCCESS;
+    return core_error(WEFT_ERR_CONFIG, "rank %d: WEFT_HANG_REPORT is \"%s\": no file can be made there: %s",
+                      world->process_comm->rank, world->config.hang_report, strerror(errno));
+}
+
 int hier_watch_start(hier_world *world, const char *session) {
     int socket = session ? core_rollcall_connect(session) : -1;
     if (socket < 0 && !world->config.hang_timeout)
         return WEFT_SUCCESS;
+    int code = socket < 0 ? check_report(world) : WEFT_SUCCESS;
+    if (code)
+        return code;
     hier_watch *watch = calloc(1, sizeof(*watch));
     if (!watch) {
         if (socket >= 0)

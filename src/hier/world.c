@@ -74,6 +74,19 @@ static int oversubscribed(hier_world *world, bool *result) {
     return WEFT_SUCCESS;
 }
 
+/* Processes that choose by other rules do not find each other in their collectives, the first of which is part of starting. */
+static int compare_settings(const hier_world *world) {
+    hier_card first = world->card;
+    int code = world->bootstrap ? hier_world_card(world, 0, &first) : WEFT_SUCCESS;
+    if (code)
+        return code;
+    bool algorithm = first.algorithm != world->card.algorithm;
+    if (!algorithm && first.reproducible == world->card.reproducible)
+        return WEFT_SUCCESS;
+    return core_error(WEFT_ERR_CONFIG, "rank %d: %s is not what it is in process 0; expected the same in all processes",
+                      world->process_comm->rank, algorithm ? "WEFT_ALGORITHM" : "WEFT_REPRODUCIBLE");
+}
+
 static int make_process_comm(hier_world *world, int rank, int size) {
     world->node_offsets = malloc(((size_t)size + 1) * sizeof(size_t));
     world->process_comm = hier_comm_take();
@@ -148,6 +161,8 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
         code = hier_ledgers_create(made);
     if (!code)
         code = make_process_comm(made, transport ? transport->rank : 0, transport ? transport->size : 1);
+    if (!code)
+        code = compare_settings(made);
     if (!code)
         code = hier_observation_open(made);
     if (!code)

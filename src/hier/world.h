@@ -30,7 +30,9 @@
 typedef struct hier_card {
     int32_t cores; /* that the process may use */
     int32_t host_cores;
-    uint64_t cores_hash; /* equal for processes that may use the same cores */
+    uint64_t cores_hash;          /* equal for processes that may use the same cores */
+    uint64_t algorithm;           /* WEFT_ALGORITHM, hashed: … */
+    int32_t reproducible, unused; /* … the same in all processes, as this is */
     inter_lines_card lines;
     core_rollcall_address collector; /* of process 0: where roll-calls are collected, if they are (collect.h) */
 } hier_card;

@@ -179,6 +179,28 @@ TEST_F(MisuseJob, OtherLengthsBetweenThreads) {
     });
 }
 
+// All of the root's process call a short bcast, which nobody else does before the communicator is freed. What it sent is not the next one's.
+void expect_no_old_data(weft_comm *comm) {
+    for (int round = 0; round < 3; round++)
+        for (bool skipped : {true, false}) {
+            weft_comm *made = nullptr;
+            EXPECT_OK(weft_comm_dup(comm, &made));
+            int value = weft_rank(made) == 0 ? 1 + skipped : 0;
+            if (!skipped || weft_node(made) == 0) {
+                EXPECT_OK(weft_bcast(&value, 1, WEFT_INT, 0, made));
+            }
+            if (!skipped) {
+                EXPECT_EQ(value, 1);
+            }
+            EXPECT_OK(weft_comm_free(&made));
+        }
+}
+
+TEST_F(MisuseJob, ACollectiveThatOthersLeaveOut) {
+    expect_no_old_data(comm_);
+    job::on_team(expect_no_old_data);
+}
+
 // The root of a gather with lengths of its own, and a rank of its process.
 TEST_F(MisuseJob, AnotherLengthThanTheRootExpects) {
     job::on_team([](weft_comm *comm) {

@@ -150,6 +150,32 @@ void work(weft_comm *world, double least_s) {
     }
 }
 
+// Of two persistent collectives even ranks have started the first, odd ones the second.
+void persistent(weft_comm *world, weft_comm *) {
+    weft_request *requests[2];
+    double values[2] = {1, 2}, sums[2];
+    for (int i : {0, 1})
+        expect(weft_allreduce_init(&values[i], &sums[i], 1, WEFT_DOUBLE, WEFT_SUM, world, &requests[i]));
+    int own = weft_rank(world) % 2, done = 0;
+    expect(weft_start(&requests[own]));
+    while (!may_go_on())
+        test(&requests[own], &done);
+    expect(weft_start(&requests[1 - own]));
+    expect(weft_waitall(2, requests, WEFT_STATUSES_IGNORE));
+    for (weft_request *&request : requests)
+        expect(weft_request_free(&request));
+}
+
+// Each process has a communicator of its own, on which the thread with the process's number is alone in a barrier.
+void within(weft_comm *world, weft_comm *) {
+    weft_comm *own = nullptr;
+    expect(weft_comm_split(world, weft_node(world), 0, &own));
+    if (weft_rank(own) != weft_node(world))
+        wait_outside();
+    barrier(own);
+    expect(weft_comm_free(&own));
+}
+
 void healthy(weft_comm *world, weft_comm *) {
     work(world, 0);
 }
@@ -169,6 +195,8 @@ const Mode modes[] = {{"skip", skip},
                       {"elsewhere", elsewhere},
                       {"receive", receive},
                       {"wait_all", wait_all},
+                      {"persistent", persistent},
+                      {"within", within},
                       {"healthy", healthy},
                       {"busy", busy}};
 

@@ -93,7 +93,7 @@ TEST_F(MisuseSplit, FreeingWhatIsInUse) {
         size_t bytes;
         EXPECT_OK(weft_comm_dup(parent, &made));
         EXPECT_OK(weft_irecv(&got, 1, WEFT_INT, 0, 1, made, &request));
-        EXPECT_ERROR(WEFT_ERR_BUSY, weft_comm_free(&made), "rank 0", "1 requests of messages");
+        EXPECT_ERROR(WEFT_ERR_BUSY, weft_comm_free(&made), "rank 0", "1 requests of messages and collectives");
         EXPECT_OK(weft_send(&sent, 1, WEFT_INT, 0, 1, made));
         EXPECT_OK(weft_wait(&request, WEFT_STATUS_IGNORE));
         EXPECT_EQ(got, 7);
@@ -106,7 +106,7 @@ TEST_F(MisuseSplit, FreeingWhatIsInUse) {
     weft_request *request = nullptr;
     EXPECT_OK(weft_comm_dup(weft_process_comm(), &made));
     EXPECT_OK(weft_barrier_init(made, &request));
-    EXPECT_ERROR(WEFT_ERR_BUSY, weft_comm_free(&made), "1 of collectives");
+    EXPECT_ERROR(WEFT_ERR_BUSY, weft_comm_free(&made), "1 requests of messages and collectives");
     EXPECT_OK(weft_request_free(&request));
     EXPECT_OK(weft_comm_free(&made));
 }

@@ -106,7 +106,7 @@ TEST_F(Start, Algorithms) {
         {"allsum=nbBDE", "allsum"},
         {"=nbBDE/slices", "collective"},
         {"allreduce=MST", "MST"},
-        {"bcast=MST/slices", "slices"},
+        {"gather=MST/slices", "slices"},
         {"allreduce=nbBDE/", "thread-level"},
         {"bcast=nbFT,reduce=fastest", "fastest"},
         {"bcast=nbFT/flags/inline", "flags/inline"},

@@ -243,6 +243,24 @@ TEST(RollCallOf, Processes) {
     EXPECT_EQ(lines[4].substr(lines[4].find(" on ")), " on the process communicator: rank 2 of 3");
 }
 
+TEST(RollCallOf, TwoPersistentCollectives) {
+    Job job(options("2x2"), "persistent");
+    ASSERT_TRUE(job.reports(" #2 on communicator 1: rank 0, 2 of 4")) << job->err();
+    EXPECT_NE(job->err().find(" #1 on communicator 1: rank 1, 3 of 4"), std::string::npos) << job->err();
+    job.go_on();
+    EXPECT_EQ(job->wait(), 0) << job->err();
+}
+
+TEST(RollCallOf, CommunicatorsWithinProcesses) {
+    Job job(options("2x2"), "within");
+    ASSERT_TRUE(job.reports("missing in weft_barrier #1 on a communicator within process 0: rank 1 of 2"))
+        << job->err();
+    EXPECT_TRUE(job.reports("missing in weft_barrier #1 on a communicator within process 1: rank 0 of 2"))
+        << job->err();
+    job.go_on();
+    EXPECT_EQ(job->wait(), 0) << job->err();
+}
+
 TEST(RollCallOf, AJobThatMovesIsNotReported) {
     Job job(options("2x2"), "busy");
     job.go_on();

@@ -4,6 +4,7 @@
 #include "timeline.h"
 
 #include <filesystem>
+#include <fstream>
 #include <unistd.h>
 
 namespace {
@@ -133,6 +134,29 @@ TEST_F(Observe, AFileThatCannotBeWrittenIsNamedFirst) {
     EXPECT_EQ(run({"--trace", "", "true"}).status, 2);
     EXPECT_EQ(run({"--trace"}).status, 2);
     Result directory = run({"--trace", path("."), PROGRAM});
-    EXPECT_EQ(directory.status, 1);
-    EXPECT_TRUE(contains(directory.err, "cannot be written")) << directory.err;
+    EXPECT_EQ(directory.status, 2);
+    EXPECT_TRUE(contains(directory.err, "no regular file")) << directory.err;
+    EXPECT_EQ(run({"--trace", "/dev/null", PROGRAM}).status, 2);
+}
+
+TEST_F(Observe, ALinkStaysOne) {
+    std::ofstream(path("old.json")) << "of a run before";
+    ASSERT_EQ(symlink(path("old.json").c_str(), path("all.json").c_str()), 0);
+    Result result = run({"--trace", path("all.json"), PROGRAM});
+    EXPECT_EQ(result.status, 0) << result.err;
+    std::string text;
+    std::getline(std::ifstream(path("old.json")), text);
+    EXPECT_NE(text, "of a run before");
+    unlink(path("old.json").c_str());
+}
+
+// Processes that choose by other rules would wait for each other in the first collective.
+TEST_F(Observe, SettingsThatDifferBetweenProcessesAreNamed) {
+    for (const std::string setting : {"WEFT_ALGORITHM=allreduce=RAB", "WEFT_REPRODUCIBLE=1"}) {
+        std::string command = "[ $PMIX_RANK = 1 ] && export " + setting + "; exec " PROGRAM;
+        Result result = run({"-n", "2", "--timeout", "50", "sh", "-c", command});
+        EXPECT_NE(result.status, 0);
+        EXPECT_TRUE(contains(result.err, "rank 1: " + setting.substr(0, setting.find('=')) + " is not what it is"))
+            << result.err;
+    }
 }
