@@ -199,7 +199,7 @@ static void find_collector(hier_watch *watch) {
 /* Reports go to files: can they be made? */
 static int check_report(const hier_world *world) {
     char folder[sizeof(world->config.hang_report)];
-    strcpy(folder, world->config.hang_report);
+    memcpy(folder, world->config.hang_report, sizeof(folder));
     char *slash = strrchr(folder, '/');
     if (slash)
         slash[slash == folder] = 0;
