@@ -216,10 +216,11 @@ static int meet_beside(hier_world *world) {
  * All processes meet. When all come through all have called the same on the process communicator, persistent ones included, so it is
  * broken in all of them or in none.
  */
-static int meet(hier_world *world, bool *forced) {
+static int meet(hier_world *world, const void *caller, bool *forced) {
     weft_comm *comm = world->process_comm;
     hier_arguments arguments;
     hier_arguments_begin(&arguments, INTER_BARRIER, "weft_finalize");
+    arguments.caller = caller;
     arguments.signature = ~comm->ledger->chains[1];
     bool was_broken = hier_ledger_is_broken(comm->ledger);
     int code = was_broken ? WEFT_SUCCESS : hier_process_collective(comm, &arguments);
@@ -235,13 +236,13 @@ static int meet(hier_world *world, bool *forced) {
 /*
  * The processes meet over the network, let their messages out, and meet again before anybody takes his memory away.
  */
-static int part(hier_world *world) {
+static int part(hier_world *world, const void *caller) {
     if (!world->transport) {
         hier_progress_stop(world);
         return WEFT_SUCCESS;
     }
     bool forced;
-    int code = meet(world, &forced), count = 1;
+    int code = meet(world, caller, &forced), count = 1;
     hier_progress_stop(world);
     parting meeting = {.forced = forced};
     attendant attendants[1 + INTER_CHANNELS] = {{.transport = world->transport}};
@@ -290,7 +291,7 @@ int weft_finalize(void) {
         code = weft_comm_detach_buffer(world->process_comm, &buffer, &bytes);
     }
     if (!code) {
-        code = part(world);
+        code = part(world, __builtin_return_address(0));
         int written = hier_observation_write(world);
         code = code ? code : written;
         atomic_store_explicit(&current, NULL, memory_order_release);

@@ -5,6 +5,7 @@
 #include <hier/lending.h>
 #include <hier/message.h>
 #include <hier/observe.h>
+#include <hier/waits.h>
 #include <weft/message.h>
 
 #define MESSAGE_MAGIC 0x77744d53u
@@ -80,6 +81,8 @@ static int find(search *of, bool once) {
     hier_wait wait = hier_wait_on(comm, look, describe, of);
     set_takes_all(comm, true);
     hier_drive_until(&wait, once);
+    if (once)
+        hier_tested(&wait, of->found);
     set_takes_all(comm, false);
     if (!of->found)
         of->status = (weft_status){.source = -1, .tag = -1, .error = of->error};

@@ -64,6 +64,7 @@ core_row row_of(int process, const char *call, double waited_s = 5) {
     core_roll_free(&roll);
     row.process = process;
     row.thread = row.home = row.home_rank = 0;
+    row.comm = 1;
     row.presence = *call ? CORE_WAITING : CORE_OUTSIDE;
     row.number = 1;
     row.waited_s = waited_s;

@@ -166,6 +166,16 @@ void persistent(weft_comm *world, weft_comm *) {
         expect(weft_request_free(&request));
 }
 
+// The last rank looks for a message that nobody sends, again and again; the others are in a barrier.
+void probe(weft_comm *world, weft_comm *) {
+    if (weft_rank(world) == weft_size(world) - 1)
+        for (int found = 0; !may_go_on();) {
+            expect(weft_iprobe(WEFT_ANY_SOURCE, 3, world, &found, WEFT_STATUS_IGNORE));
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    barrier(world);
+}
+
 // Each process has a communicator of its own, on which the thread with the process's number is alone in a barrier.
 void within(weft_comm *world, weft_comm *) {
     weft_comm *own = nullptr;
@@ -197,6 +207,7 @@ const Mode modes[] = {{"skip", skip},
                       {"wait_all", wait_all},
                       {"persistent", persistent},
                       {"within", within},
+                      {"probe", probe},
                       {"healthy", healthy},
                       {"busy", busy}};
 

@@ -251,6 +251,14 @@ TEST(RollCallOf, TwoPersistentCollectives) {
     EXPECT_EQ(job->wait(), 0) << job->err();
 }
 
+TEST(RollCallOf, AProbeAgainAndAgain) {
+    Job job(options("2x2"), "probe");
+    ASSERT_TRUE(job.reports("rank 3 (process 1, thread 1): in weft_iprobe on communicator 1, peer any, tag 3"))
+        << job->err();
+    job.go_on();
+    EXPECT_EQ(job->wait(), 0) << job->err();
+}
+
 TEST(RollCallOf, CommunicatorsWithinProcesses) {
     Job job(options("2x2"), "within");
     ASSERT_TRUE(job.reports("missing in weft_barrier #1 on a communicator within process 0: rank 1 of 2"))
