@@ -75,8 +75,8 @@ static intra_slice all(const hier_call *call) {
 }
 
 /*
- * By slices: of two threads on one node the host copies the second half, if it is in the call by then. What the first is not done with when the
- * host comes is its; where the host is elsewhere, as in a nonblocking call, the other thread copies all.
+ * By slices, of two threads on one node: the host copies the second half, unless the other one is done with the first before the host comes,
+ * and takes that too. So nobody waits for a host that is elsewhere, as after a nonblocking start.
  */
 static bool shares(const hier_call *call) {
     return hier_by_slices(call) && hier_single_node(call) && hier_threads(call) == 2;
