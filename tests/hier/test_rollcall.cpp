@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The roll-call of whole jobs: who is named, in which order, how often, and that the job goes on.
+#include "effort.h"
 #include "tools/command.h"
 
 #include <csignal>
@@ -80,15 +81,19 @@ using Lines = std::vector<std::string>;
 
 const char hang[] = "weftrun: a wait; roll-call of 2 processes:";
 
+// Seconds that a wait may last: no process takes so long to start.
+constexpr int hang_s = effort::sanitized ? 5 : 2;
+
 // Time for a second report to come, were there one. Of the ways to wait only for the first.
 void linger(const char *way = "WEFT_WAIT=auto") {
     if (strcmp(way, "WEFT_WAIT=auto") == 0)
-        usleep(5000000);
+        usleep(hang_s * 2500000);
 }
 
 std::vector<std::string> options(const std::string &shape, std::vector<std::string> more = {}) {
     size_t x = shape.find('x');
-    std::vector<std::string> result = {"--hang-timeout", "2", "-n", shape.substr(0, x), "-t", shape.substr(x + 1)};
+    std::vector<std::string> result = {"--hang-timeout",   std::to_string(hang_s), "-n", shape.substr(0, x), "-t",
+                                       shape.substr(x + 1)};
     result.insert(result.end(), more.begin(), more.end());
     return result;
 }
