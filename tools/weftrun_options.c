@@ -142,10 +142,12 @@ static bool set_trace(const char *path, weftrun_options *options) {
     static char resolved[PATH_MAX];
     struct stat there;
     options->trace = path;
-    if (!*path)
+    if (!*path) {
         weftrun_say("--trace needs the name of a file");
-    if (!*path || stat(path, &there))
-        return *path;
+        return false;
+    }
+    if (stat(path, &there))
+        return true; /* not yet there */
     if (!S_ISREG(there.st_mode)) {
         weftrun_say("--trace: '%s' is there, and no regular file", path);
         return false;

@@ -63,11 +63,15 @@ static const char *operation_of(const core_row *row) {
     return *row->of && *name == 'i' ? name + 1 : name;
 }
 
+/* Of waits. Numbers of communicators within a process are that process's. */
+static int compare_comms(const core_row *a, const core_row *b) {
+    int result = order(a->comm, b->comm);
+    return result || !core_is_local(a->comm) ? result : order(a->process, b->process);
+}
+
 /* Orders waits so that those for the same stand together. Messages are the same when they are of the same kind. */
 static int compare_operations(const core_row *a, const core_row *b) {
-    int result = order(a->comm, b->comm);
-    if (!result && core_is_local(a->comm))
-        result = order(a->process, b->process);
+    int result = compare_comms(a, b);
     if (!result)
         result = order(a->collective, b->collective);
     if (!result && a->sequence != b->sequence)
@@ -125,10 +129,9 @@ enum { MAJORITY, ELSEWHERE, BEHIND };
 static int oddness(const core_row *row, const core_row *most) {
     if (same_operation(row, most))
         return MAJORITY;
-    return row->collective && most->collective && row->comm == most->comm &&
-                   (!core_is_local(row->comm) || row->process == most->process) && row->sequence < most->sequence
-               ? BEHIND
-               : ELSEWHERE;
+    bool behind =
+        row->collective && most->collective && compare_comms(row, most) == 0 && row->sequence < most->sequence;
+    return behind ? BEHIND : ELSEWHERE;
 }
 
 /* How much of a majority it is: of as many, a collective; who waits for a message is the odd one. */

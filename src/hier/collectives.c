@@ -88,8 +88,7 @@ static hier_arguments arguments_by(hier_caller by, enum inter_collective collect
     hier_arguments arguments;
     hier_arguments_begin(&arguments, collective, by.call);
     arguments.caller = by.place;
-    for (const char *at = by.call; *at; at++)
-        arguments.counted = hier_chain(arguments.counted, (uint64_t)*at);
+    arguments.counted = hier_chain_text(arguments.counted, by.call);
     return arguments;
 }
 

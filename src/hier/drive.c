@@ -239,6 +239,15 @@ static void sleep_a_while(const hier_wait *wait, uint64_t rung, long nap) {
         atomic_store_explicit(&bell->elsewhere, false, memory_order_relaxed);
 }
 
+/* Into the funnel. A test waits for it: what was complete at an earlier call is so at this one. */
+static bool comes_in(const hier_wait *wait, bool drives, bool once) {
+    if (once && wait->funnel) {
+        hier_funnel_enter(wait->world);
+        return true;
+    }
+    return (drives || wait->funnel) && hier_funnel_try(wait->world);
+}
+
 /* One round; true when what is waited for is there. */
 static bool look_once(const hier_wait *wait, bool once, bool *moved) {
     *moved = wait->agent && hier_agent_progress(wait->agent);
@@ -246,12 +255,7 @@ static bool look_once(const hier_wait *wait, bool once, bool *moved) {
         return true;
     bool seldom = wait->own && wait->agent;
     bool drives = may_drive(wait) && (!seldom || wait->agent->looks++ % MAIN_EVERY == 0);
-    bool enters = (drives || wait->funnel) && hier_funnel_try(wait->world);
-    if (once && wait->funnel && !enters) { /* what was complete at an earlier call is so at this one */
-        hier_funnel_enter(wait->world);
-        enters = true;
-    }
-    if (enters) {
+    if (comes_in(wait, drives, once)) {
         hier_channel *channel =
             &wait->world->channel; /* what is looked at is this thread's, and it holds the lock already */
         atomic_store_explicit(&channel->driver, wait->agent ? &wait->agent->bell : NULL, memory_order_relaxed);

@@ -43,14 +43,6 @@ static const char *session_of(const core_config *config, const weft_options *opt
                               inter_bootstrap_pmix_present());
 }
 
-/* FNV-1a. */
-static uint64_t hash_of(const char *text) {
-    uint64_t hash = 0xcbf29ce484222325u;
-    while (*text)
-        hash = (hash ^ (unsigned char)*text++) * 0x100000001b3u;
-    return hash;
-}
-
 /* Everything below is freed by whoever takes it over, also on failure. */
 static int open_world(const core_config *config, const weft_options *options, hier_world **world) {
     core_topology topology;
@@ -61,7 +53,7 @@ static int open_world(const core_config *config, const weft_options *options, hi
     hier_card card = {.cores = topology.allowed_cores,
                       .host_cores = topology.host_cores,
                       .cores_hash = topology.allowed_hash,
-                      .algorithm = hash_of(config->algorithm),
+                      .algorithm = hier_chain_text(0, config->algorithm),
                       .reproducible = config->reproducible};
     int code = inter_bootstrap_open(config, options ? options->bootstrap : NULL, &bootstrap);
     if (code)

@@ -176,12 +176,12 @@ int hier_ledger_failed(const weft_comm *comm, const char *call, int error) {
     const int rank = hier_rank_of(comm);
     if (error == WEFT_ERR_MISMATCH && comm->ledger && hier_ledger_is_broken(comm->ledger))
         return hier_ledger_error(comm, call);
-    if (error == WEFT_ERR_MISMATCH ||
-        error == WEFT_ERR_TRUNCATE) /* of calls that agree in all that all ranks must say alike */
-        return core_error(
-            error,
-            "rank %d: %s: another process sends this one %s than is expected of it: the counts of two ranks differ",
-            rank, call, error == WEFT_ERR_TRUNCATE ? "more" : "less");
+    /* Of calls that agree in all that all ranks must say alike. */
+    if (error == WEFT_ERR_MISMATCH || error == WEFT_ERR_TRUNCATE)
+        return core_error(error,
+                          "rank %d: %s: another process sends this one %s than is expected of it: the counts of two "
+                          "ranks differ",
+                          rank, call, error == WEFT_ERR_TRUNCATE ? "more" : "less");
     return core_error(error, "rank %d: %s failed between the processes: %s", rank, call, weft_strerror(error));
 }
 

@@ -83,6 +83,13 @@ static inline uint64_t hier_chain(uint64_t before, uint64_t signature) {
     return chain ^ chain >> 29;
 }
 
+/** A text's letters, one after the other. */
+static inline uint64_t hier_chain_text(uint64_t before, const char *text) {
+    while (*text)
+        before = hier_chain(before, (uint64_t)*text++);
+    return before;
+}
+
 /** Between processes, or (false) of one process's threads. NULL without memory. The caller's, with free(), until it is opened. */
 hier_ledger *hier_ledger_make(uint32_t context, uint32_t generation, int rank, bool between);
 

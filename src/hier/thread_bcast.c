@@ -86,12 +86,6 @@ static intra_slice half(const hier_call *call, int which) {
     return intra_slice_of(call->arguments->bytes, 1, which, 2);
 }
 
-/* Does this thread copy the second half of what `receiver` gets? The first that asks does. Relaxed: nothing is read on the strength of it. */
-static bool takes_second_half(const hier_call *call, int receiver) {
-    const uint64_t taken = intra_count(&call->meeting, 1);
-    return atomic_exchange_explicit(&call->meeting.cells[receiver].step, taken, memory_order_relaxed) != taken;
-}
-
 static void copy_for(const hier_call *call, int receiver, int host, intra_slice part) {
     const size_t bytes = call->arguments->bytes;
     hier_move(call, hier_received_by(call, receiver, 0, bytes), hier_received_by(call, host, 0, bytes), part);
@@ -104,13 +98,13 @@ static bool by_halves(hier_call *call) {
     intra_post(&call->meeting, HIER_READY);
     HIER_AWAIT(call, hier_await_all(call, HIER_READY));
     if (call->comm->thread == host) {
-        if (takes_second_half(call, receiver))
+        if (intra_claims(&call->meeting, receiver))
             copy_for(call, receiver, host, half(call, 1));
         intra_post(&call->meeting, HIER_RELEASED);
         HIER_AWAIT(call, hier_await_all(call, HIER_LEFT));
     } else {
         copy_for(call, receiver, host, half(call, 0));
-        if (takes_second_half(call, receiver))
+        if (intra_claims(&call->meeting, receiver))
             copy_for(call, receiver, host, half(call, 1));
         else
             HIER_AWAIT(call, hier_await(call, host, HIER_RELEASED));

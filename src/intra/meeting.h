@@ -149,6 +149,15 @@ static inline size_t intra_step_of(const intra_cell *cell, uint64_t base) {
     return step > base ? (size_t)(step - base) : 0;
 }
 
+/**
+ * Is this thread the first to ask, of those who could do a piece of the thread's work? In a collective without steps, whose word this is.
+ * Relaxed: what is read on the strength of it was awaited before.
+ */
+static inline bool intra_claims(const intra_meeting *meeting, int thread) {
+    const uint64_t claimed = intra_count(meeting, 1);
+    return atomic_exchange_explicit(&meeting->cells[thread].step, claimed, memory_order_relaxed) != claimed;
+}
+
 static inline uint64_t intra_value(const intra_meeting *meeting, unsigned phase) {
     return meeting->sequence * INTRA_PHASES + phase;
 }

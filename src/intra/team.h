@@ -78,7 +78,7 @@ typedef struct intra_cell {
         alignas(16) unsigned char bytes[INTRA_INLINE_BYTES];
         intra_offer offer;
     } payload;
-    _Atomic uint64_t step; /* on a line of its own: as a counter shows it (intra_count), how far its thread is */
+    _Atomic uint64_t step; /* on a line of its own: how far its thread is (intra_step), or a claim (intra_claims) */
     intra_calling calling; /* whose flag's note differs from the own: read by whoever awaited that */
 } intra_cell;
 
