@@ -54,6 +54,10 @@ static int order(long long a, long long b) {
     return (a > b) - (a < b);
 }
 
+static int order_numbers(uint64_t a, uint64_t b) {
+    return (a > b) - (a < b);
+}
+
 /* "bcast" of weft_bcast and of weft_ibcast: ranks may meet in the one by the other. */
 static const char *operation_of(const core_row *row) {
     const char *name = *row->of ? row->of : row->call;
@@ -74,8 +78,10 @@ static int compare_operations(const core_row *a, const core_row *b) {
     int result = compare_comms(a, b);
     if (!result)
         result = order(a->collective, b->collective);
-    if (!result && a->sequence != b->sequence)
-        result = a->sequence < b->sequence ? -1 : 1;
+    if (!result)
+        result = order_numbers(a->sequence, b->sequence);
+    if (!result)
+        result = order_numbers(a->round, b->round);
     if (!result)
         result = strcmp(operation_of(a), operation_of(b));
     if (!result)
@@ -94,18 +100,39 @@ static int compare_places(const core_row *a, const core_row *b) {
     return result ? result : order(a->comm, b->comm);
 }
 
+/* Orders what was begun by what it is of, and waits beside it. */
+static int compare_begun(const core_row *a, const core_row *b) {
+    int result = compare_comms(a, b);
+    if (!result)
+        result = order(a->collective, b->collective);
+    if (!result && a->collective == CORE_PERSISTENT)
+        result = order_numbers(a->sequence, b->sequence);
+    return result;
+}
+
 static int by_operation(const void *left, const void *right) {
     const core_row *a = left, *b = right;
     int result = order(a->presence, b->presence);
     if (!result && a->presence == CORE_WAITING)
         result = compare_operations(a, b);
+    else if (!result && a->presence == CORE_BEGUN)
+        result = compare_begun(a, b);
     return result ? result : compare_places(a, b);
+}
+
+/* In rows that are sorted by presence: the first of this one, or of one behind it. */
+static size_t first_of(const core_roll *roll, enum core_presence presence) {
+    size_t first = 0;
+    while (first < roll->count && roll->rows[first].presence < (int32_t)presence)
+        first++;
+    return first;
 }
 
 /* Behind the last row of the operation that begins at `first`. */
 static size_t end_of_group(const core_roll *roll, size_t first) {
     size_t end = first + 1;
-    while (end < roll->count && same_operation(&roll->rows[first], &roll->rows[end]))
+    while (end < roll->count && roll->rows[end].presence == CORE_WAITING &&
+           same_operation(&roll->rows[first], &roll->rows[end]))
         end++;
     return end;
 }
@@ -126,12 +153,19 @@ static int by_oddness(const void *left, const void *right) {
 
 enum { MAJORITY, ELSEWHERE, BEHIND };
 
+/* Does it come before the other of the same communicator? Persistent ones are started in any order, but for their rounds. */
+static bool is_behind(const core_row *row, const core_row *other) {
+    if (!row->collective || compare_comms(row, other) != 0 || row->collective != other->collective)
+        return false;
+    if (row->collective == CORE_PERSISTENT)
+        return row->sequence == other->sequence && row->round < other->round;
+    return row->sequence < other->sequence;
+}
+
 static int oddness(const core_row *row, const core_row *most) {
     if (same_operation(row, most))
         return MAJORITY;
-    bool behind =
-        row->collective && most->collective && compare_comms(row, most) == 0 && row->sequence < most->sequence;
-    return behind ? BEHIND : ELSEWHERE;
+    return is_behind(row, most) ? BEHIND : ELSEWHERE;
 }
 
 /* How much of a majority it is: of as many, a collective; who waits for a message is the odd one. */
@@ -139,12 +173,12 @@ static size_t weight(const core_roll *roll, const group *of) {
     return 2 * of->count + (roll->rows[of->first].collective != 0);
 }
 
-/* Reorders the waits, which stand together by operation from `first` on. Without memory they stay so. */
-static void sort_waits(core_roll *roll, size_t first) {
-    size_t waits = roll->count - first, groups = 0, most = 0;
+/* Reorders the waits, which stand together by operation from `first` to `last`, exclusively. Without memory they stay so. */
+static void sort_waits(core_roll *roll, size_t first, size_t last) {
+    size_t waits = last - first, groups = 0, most = 0;
     group *found = malloc(waits * sizeof(*found));
     core_row *sorted = malloc(waits * sizeof(*sorted));
-    for (size_t at = first, end; found && sorted && at < roll->count; at = end) {
+    for (size_t at = first, end; found && sorted && at < last; at = end) {
         end = end_of_group(roll, at);
         found[groups] = (group){.first = at, .count = end - at};
         if (weight(roll, &found[groups]) > weight(roll, &found[most]))
@@ -165,20 +199,13 @@ static void sort_waits(core_roll *roll, size_t first) {
     free(sorted);
 }
 
-static size_t count_absent(const core_roll *roll) {
-    size_t absent = 0;
-    while (absent < roll->count && roll->rows[absent].presence != CORE_WAITING)
-        absent++;
-    return absent;
-}
-
 void core_roll_sort(core_roll *roll) {
     if (!roll->count)
         return;
     qsort(roll->rows, roll->count, sizeof(*roll->rows), by_operation);
-    size_t first = count_absent(roll);
-    if (first < roll->count)
-        sort_waits(roll, first);
+    size_t first = first_of(roll, CORE_WAITING), last = first_of(roll, CORE_BEGUN);
+    if (first < last)
+        sort_waits(roll, first, last);
 }
 
 static void print_comm(FILE *file, int comm, int process) {
@@ -261,6 +288,7 @@ static void print_row(FILE *file, const core_row *row) {
         fputs(row->thread == CORE_NO_NUMBER ? "no thread of it waits in weft" : "outside weft", file);
         break;
     case CORE_WAITING:
+    case CORE_BEGUN:
     case CORE_PRESENCES:
         print_wait(file, row);
         break;
@@ -268,40 +296,70 @@ static void print_row(FILE *file, const core_row *row) {
     fputc('\n', file);
 }
 
-/* A collective whose waits stand in rows first … end-1: which ranks of the communicator are not in it? */
-static void print_missing(FILE *file, const core_roll *roll, size_t first, size_t end) {
-    const core_row *row = &roll->rows[first];
-    if (!row->collective || row->ranks < 1 || row->ranks > MAX_RANKS)
-        return;
-    unsigned char *present = calloc((size_t)row->ranks, 1);
-    if (!present)
-        return;
-    for (size_t i = first; i < end; i++)
-        if (roll->rows[i].rank >= 0 && roll->rows[i].rank < row->ranks)
-            present[roll->rows[i].rank] = 1;
-    int missing = 0;
-    for (int rank = 0; rank < row->ranks; rank++) {
-        if (present[rank])
+/* Where a rank is in a collective that others wait in. */
+enum { MISSING, STARTED, WAITS, IS_OVER };
+
+/* Notes what the ranks have begun that the wait is of. */
+static void note_begun(const core_roll *roll, const core_row *wait, unsigned char *where) {
+    const bool persistent = wait->collective == CORE_PERSISTENT;
+    const uint64_t number = persistent ? wait->round : wait->sequence;
+    size_t low = first_of(roll, CORE_BEGUN), high = roll->count;
+    while (low < high) { /* the first of its communicator */
+        size_t middle = low + (high - low) / 2;
+        if (compare_begun(&roll->rows[middle], wait) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < roll->count && compare_begun(&roll->rows[low], wait) == 0; low++) {
+        const core_row *begun = &roll->rows[low];
+        if (begun->rank >= 0 && begun->rank < wait->ranks && (persistent ? begun->round : begun->sequence) >= number)
+            where[begun->rank] = begun->over >= number ? IS_OVER : STARTED;
+    }
+}
+
+/* Names the ranks of the wait's communicator that are `there`. */
+static void print_ranks(FILE *file, const core_row *wait, const unsigned char *where, int there, const char *what) {
+    int found = 0;
+    for (int rank = 0; rank < wait->ranks; rank++) {
+        if (where[rank] != there)
             continue;
-        if (missing == 0) {
-            fputs("  missing in ", file);
-            print_operation(file, row);
+        if (found == 0) {
+            fprintf(file, "  %s ", what);
+            print_operation(file, wait);
             fputs(": rank", file);
         }
-        if (missing++ < MANY_RANKS)
-            fprintf(file, "%s %d", missing > 1 ? "," : "", rank);
+        if (found++ < MANY_RANKS)
+            fprintf(file, "%s %d", found > 1 ? "," : "", rank);
     }
-    if (missing > MANY_RANKS)
-        fprintf(file, " and %d more", missing - MANY_RANKS);
-    if (missing)
-        fprintf(file, " of %d\n", row->ranks);
-    free(present);
+    if (found > MANY_RANKS)
+        fprintf(file, " and %d more", found - MANY_RANKS);
+    if (found)
+        fprintf(file, " of %d\n", wait->ranks);
+}
+
+/* A collective whose waits stand in rows first … end-1: which ranks of the communicator are not in it? */
+static void print_missing(FILE *file, const core_roll *roll, size_t first, size_t end) {
+    const core_row *wait = &roll->rows[first];
+    if (!wait->collective || wait->ranks < 1 || wait->ranks > MAX_RANKS)
+        return;
+    unsigned char *where = calloc((size_t)wait->ranks, 1);
+    if (!where)
+        return;
+    note_begun(roll, wait, where);
+    for (size_t i = first; i < end; i++)
+        if (roll->rows[i].rank >= 0 && roll->rows[i].rank < wait->ranks)
+            where[roll->rows[i].rank] = WAITS;
+    print_ranks(file, wait, where, MISSING, "missing in");
+    print_ranks(file, wait, where, STARTED, "started, not waiting in");
+    free(where);
 }
 
 void core_roll_print(FILE *file, const core_roll *roll, bool whole) {
-    for (size_t i = 0; i < roll->count; i++)
+    const size_t first = first_of(roll, CORE_WAITING), last = first_of(roll, CORE_BEGUN);
+    for (size_t i = 0; i < last; i++)
         print_row(file, &roll->rows[i]);
-    for (size_t at = count_absent(roll), end; whole && at < roll->count; at = end) {
+    for (size_t at = first, end; whole && at < last; at = end) {
         end = end_of_group(roll, at);
         print_missing(file, roll, at, end);
     }

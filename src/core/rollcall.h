@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * The roll-call: what every thread of a job does, as rows, and the report made of them. Pure: the library finds the rows of a
- * process (hier/roster.h), a collector (collector.h) those of all.
+ * process (hier/activity.h), a collector (collector.h) those of all.
  */
 #ifndef CORE_ROLLCALL_H
 #define CORE_ROLLCALL_H
@@ -20,12 +20,16 @@ enum core_presence {
     CORE_NOT_ENTERED, /* nobody has entered the team under this number, or who had has left */
     CORE_OUTSIDE,     /* the thread waits for nothing in weft */
     CORE_WAITING,
+    CORE_BEGUN, /* what a rank has begun on a communicator, wherever its thread is: no line, but it tells who is missing */
     CORE_PRESENCES
 };
 
 /** Numbers that a row does not have. */
 #define CORE_NO_NUMBER INT32_MIN
 #define CORE_NO_BYTES  UINT64_MAX
+
+/** What all ranks of the communicator must come to: a persistent collective is one of many of the same number, and has rounds. */
+enum { CORE_COLLECTIVE = 1, CORE_PERSISTENT = 2 };
 
 /** Is it the number of a communicator within one process, which only there is another one's than that? */
 static inline bool core_is_local(int32_t comm) {
@@ -40,11 +44,13 @@ typedef struct core_row {
     int32_t process, thread; /* thread CORE_NO_NUMBER: the process's own row, or a thread of no team */
     int32_t home, home_rank; /* the communicator by which the thread is known, CORE_NO_NUMBER: none; its rank there */
     int32_t comm, rank,
-        ranks; /* waiting: on which communicator (0: the process communicator), as which rank of how many */
+        ranks; /* waiting, begun: on which communicator (0: the process communicator), as which rank of how many */
     int32_t root, peer, tag; /* or CORE_NO_NUMBER */
-    int32_t collective;      /* 1: all ranks of the communicator must come to it */
+    int32_t collective;      /* as above; 0: it is none */
     uint64_t number;         /* of this wait among those of the process */
-    uint64_t sequence;       /* of the collective on its communicator; 0: none */
+    uint64_t sequence;       /* of the collective on its communicator, begun: of the last one; 0: none */
+    uint64_t round;          /* of a persistent one */
+    uint64_t over;           /* begun: up to this one, or this round, they are over as well, as far as is known */
     uint64_t bytes;
     double waited_s;
     char call[CORE_CALL_BYTES];   /* "weft_barrier" */

@@ -2,24 +2,31 @@
 #include <core/clock.h>
 #include <hier/activity.h>
 #include <hier/comm.h>
+#include <hier/ledger.h>
 #include <sched.h>
 #include <string.h>
 
 /* A thread that was put off its core while it wrote needs a time slice. */
 #define READ_TRIES 1000
 
+/* `own`: what its threads have in common. */
+static int32_t number_of(uint32_t context, const void *own) {
+    return context != HIER_NO_CONTEXT ? (int32_t)context : -1 - (int32_t)((uintptr_t)own / 64 % INT32_MAX);
+}
+
+int32_t hier_team_number(const weft_team *team) {
+    return number_of(team->context, team);
+}
+
 int32_t hier_comm_number(const weft_comm *comm) {
-    const void *own = comm->team ? (const void *)comm->team : comm; /* what its threads have in common */
-    if (comm->context != HIER_NO_CONTEXT)
-        return (int32_t)comm->context;
-    return -1 - (int32_t)((uintptr_t)own / 64 % INT32_MAX);
+    return comm->team ? hier_team_number(comm->team) : number_of(comm->context, comm);
 }
 
 hier_doing hier_doing_on(const weft_comm *comm, const char *call) {
     return (hier_doing){.call = call,
                         .bytes = CORE_NO_BYTES,
                         .comm = hier_comm_number(comm),
-                        .rank = comm->rank,
+                        .rank = hier_rank_of(comm),
                         .ranks = comm->size,
                         .root = CORE_NO_NUMBER,
                         .peer = CORE_NO_NUMBER,

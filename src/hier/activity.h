@@ -22,6 +22,7 @@ struct weft_team;
 
 /** How reports name a communicator: by its context; one within a process, which has none, by a negative number. */
 int32_t hier_comm_number(const struct weft_comm *comm);
+int32_t hier_team_number(const struct weft_team *team);
 
 /** What a thread waits in. Numbers as in core_row. Texts live as long as the library. All members have 8 bytes. */
 typedef struct hier_doing {
@@ -30,11 +31,11 @@ typedef struct hier_doing {
     const void *caller;
     uint64_t since_ns;
     uint64_t tested_ns; /* it tests again and again, when last; 0: it is in a call that waits */
-    uint64_t sequence, bytes;
+    uint64_t sequence, round, bytes;
     int64_t comm, rank, ranks, root, peer, tag, collective;
 } hier_doing;
 
-enum { HIER_DOING_WORDS = 14 };
+enum { HIER_DOING_WORDS = 15 };
 _Static_assert(sizeof(hier_doing) == HIER_DOING_WORDS * sizeof(uint64_t), "words without padding");
 
 /**
@@ -54,12 +55,19 @@ typedef struct hier_activity {
     struct hier_activity *next;
 } hier_activity;
 
+/** A communicator of a process: the team of its threads, or (NULL) that of processes. Part of either. */
+typedef struct hier_listed {
+    struct weft_team *team;
+    struct weft_comm *comm;
+    struct hier_listed *next;
+} hier_listed;
+
 typedef struct hier_roster {
     pthread_mutex_t lock;
     bool watched; /* somebody reads; set before there are handles */
     uint64_t ids;
     hier_activity *first;
-    struct weft_team *teams;
+    hier_listed *listed;
 } hier_roster;
 
 /** A description with nothing in it but the communicator and the call. */
@@ -80,11 +88,11 @@ void hier_roster_destroy(hier_roster *roster);
 void hier_roster_add(hier_roster *roster, hier_activity *activity, const struct weft_comm *comm);
 void hier_roster_remove(hier_roster *roster, hier_activity *activity);
 
-/** The same for a team, which has numbers that nobody may have taken. */
-void hier_roster_add_team(hier_roster *roster, struct weft_team *team);
-void hier_roster_remove_team(hier_roster *roster, struct weft_team *team);
+/** The same for a communicator: who has not entered it is told, and what has been begun on it. */
+void hier_roster_list(hier_roster *roster, hier_listed *listed);
+void hier_roster_unlist(hier_roster *roster, hier_listed *listed);
 
-/** Adds a row for each thread of the process. False: without memory. Any thread. */
+/** Adds a row for each thread of the process, and those of what they have begun. False: without memory. Any thread. */
 bool hier_roster_call(hier_roster *roster, int process, core_roll *roll);
 
 #endif

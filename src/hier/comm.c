@@ -65,6 +65,7 @@ static void dissolve(hier_errand *errand) {
 }
 
 void hier_team_dissolve(weft_team *team) {
+    hier_roster_unlist(&team->world->roster, &team->listed);
     team->dissolve.run = dissolve;
     if (team->context == HIER_NO_CONTEXT ||
         hier_may_drive(team->world)) /* the network knows nothing of it, or may be told */
@@ -97,6 +98,7 @@ static void free_process(weft_comm *comm) {
     uint32_t context = comm->context;
     hier_derived *own = comm->own;
     bool whole = true;
+    hier_roster_unlist(&world->roster, &comm->listed);
     hier_funnel_enter(world);
     if (context != HIER_NO_CONTEXT) {
         hier_channel_open(&world->channel, context, (hier_boxes){0});

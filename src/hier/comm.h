@@ -94,7 +94,7 @@ struct weft_team {
     /* Of what a communicator that was split or duplicated is in a process: */
     _Atomic int handles;          /* that its threads have not freed */
     hier_errand let_in, dissolve; /* under FUNNELED, of those that no leader is in */
-    weft_team *next_in_roster;
+    hier_listed listed;
     hier_ring *rings;           /* of persistent collectives … */
     pthread_mutex_t rings_lock; /* … under this */
 };
@@ -204,10 +204,12 @@ struct weft_comm {
     weft_request *running;               /* in no order; persistent ones that wait for their slot, too */
     weft_request *queued, **queued_last; /* the others that do, in the order of their calls */
     /* Of a process communicator: */
-    uint64_t sequence, persistent_sequence; /* its collectives so far */
-    size_t operations;                      /* collectives that a user has handles on; under the funnel */
-    struct hier_derived *own;               /* of one that was split: what layout and mailbox are part of */
-    weft_comm *next_of_world;               /* of those that were split */
+    _Atomic uint64_t sequence; /* its collectives so far: written under the funnel, read by the roster, relaxed */
+    uint64_t persistent_sequence;
+    size_t operations;        /* collectives that a user has handles on; under the funnel */
+    struct hier_derived *own; /* of one that was split: what layout and mailbox are part of */
+    weft_comm *next_of_world; /* of those that were split */
+    hier_listed listed;
 };
 
 /** What a process communicator that was split has of its own. */

@@ -180,6 +180,8 @@ static void let_in(hier_errand *errand) {
 static void open_team(making *of) {
     weft_team *team = of->team;
     team->context = of->context;
+    team->listed.team = team;
+    hier_roster_list(&team->world->roster, &team->listed);
     if (of->context == HIER_NO_CONTEXT)
         return;
     team->let_in.run = let_in;
@@ -192,6 +194,8 @@ static void open_team(making *of) {
 static void open_process(const making *of) {
     weft_comm *comm = of->comm;
     hier_world *world = comm->world;
+    comm->listed.comm = comm;
+    hier_roster_list(&world->roster, &comm->listed);
     if (of->context == HIER_NO_CONTEXT)
         return;
     hier_funnel_enter(world);

@@ -213,9 +213,22 @@ int hier_request_result(const weft_request *request) {
     return WEFT_SUCCESS;
 }
 
+/* The number of the next call is this one. Relaxed: only the roster reads it elsewhere than under the funnel. */
+static inline void set_next(weft_comm *comm, bool persistent, uint64_t number) {
+    if (persistent)
+        comm->persistent_sequence = number;
+    else
+        atomic_store_explicit(&comm->sequence, number, memory_order_relaxed);
+}
+
+static inline uint64_t next_of(const weft_comm *comm, bool persistent) {
+    return persistent ? comm->persistent_sequence : atomic_load_explicit(&comm->sequence, memory_order_relaxed);
+}
+
 /* The number of a call. Under the funnel. */
 static inline inter_id next_number(weft_comm *comm, const hier_arguments *arguments, bool persistent) {
-    inter_id id = {comm->context, persistent ? comm->persistent_sequence++ : comm->sequence++, persistent, 0};
+    inter_id id = {comm->context, next_of(comm, persistent), persistent, 0};
+    set_next(comm, persistent, id.sequence + 1);
     if (!comm->ledger) /* its process is alone in it */
         return id;
     uint64_t *chains = comm->ledger->chains;
@@ -260,9 +273,9 @@ static inline int make_numbered(weft_comm *comm, const hier_arguments *arguments
  * it, and if something else is called they find that out.
  */
 static int make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request) {
-    const uint64_t sequences[] = {comm->sequence, comm->persistent_sequence};
-    const uint64_t *chains = comm->ledger ? comm->ledger->chains : sequences;
-    const uint64_t before[] = {chains[false], chains[true]};
+    uint64_t chains[2] = {0};
+    if (comm->ledger)
+        memcpy(chains, comm->ledger->chains, sizeof(chains));
     inter_id id = next_number(comm, arguments, persistent);
     int code = make_numbered(comm, arguments, id, request);
     if (!code) {
@@ -273,10 +286,9 @@ static int make(weft_comm *comm, const hier_arguments *arguments, bool persisten
             hier_ledger_stop(comm->world, id, made->error);
         return WEFT_SUCCESS;
     }
-    comm->sequence = sequences[false];
-    comm->persistent_sequence = sequences[true];
+    set_next(comm, persistent, id.sequence);
     if (comm->ledger)
-        memcpy(comm->ledger->chains, before, sizeof(before));
+        memcpy(comm->ledger->chains, chains, sizeof(chains));
     return code;
 }
 

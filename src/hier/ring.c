@@ -75,7 +75,7 @@ void hier_ring_leave(weft_team *team, hier_ring *ring) {
 }
 
 static bool is_under_way(const intra_member *member) {
-    return member->completed != member->sequence;
+    return member->completed != intra_taken(member);
 }
 
 void hier_retire(weft_comm *comm) {

@@ -40,19 +40,19 @@ void hier_roster_remove(hier_roster *roster, hier_activity *activity) {
     pthread_mutex_unlock(&roster->lock);
 }
 
-void hier_roster_add_team(hier_roster *roster, weft_team *team) {
+void hier_roster_list(hier_roster *roster, hier_listed *listed) {
     pthread_mutex_lock(&roster->lock);
-    team->next_in_roster = roster->teams;
-    roster->teams = team;
+    listed->next = roster->listed;
+    roster->listed = listed;
     pthread_mutex_unlock(&roster->lock);
 }
 
-void hier_roster_remove_team(hier_roster *roster, weft_team *team) {
+void hier_roster_unlist(hier_roster *roster, hier_listed *listed) {
     pthread_mutex_lock(&roster->lock);
-    weft_team **link = &roster->teams;
-    while (*link != team)
-        link = &(*link)->next_in_roster;
-    *link = team->next_in_roster;
+    hier_listed **link = &roster->listed;
+    while (*link != listed)
+        link = &(*link)->next;
+    *link = listed->next;
     pthread_mutex_unlock(&roster->lock);
 }
 
@@ -101,6 +101,7 @@ static void fill_wait(core_row *row, const hier_doing *doing) {
     row->tag = (int32_t)doing->tag;
     row->collective = (int32_t)doing->collective;
     row->sequence = doing->sequence;
+    row->round = doing->round;
     row->bytes = doing->bytes;
     row->waited_s = seconds_since(doing->since_ns);
     snprintf(row->call, sizeof(row->call), "%s", doing->call);
@@ -131,8 +132,10 @@ static bool call_activity(const hier_activity *activity, int process, core_roll 
     return true;
 }
 
-/* The numbers of a team that nobody has. */
-static bool call_team(const weft_team *team, int process, core_roll *roll) {
+/* The numbers of a team that nobody has; one that was split has them from the beginning. */
+static bool call_numbers(const weft_team *team, int process, core_roll *roll) {
+    if (!team || atomic_load_explicit(&team->handles, memory_order_relaxed))
+        return true;
     for (int thread = 0; thread < hier_layout_threads(&team->layout, team->node); thread++) {
         /* Relaxed: nothing is read of who has it. */
         if (atomic_load_explicit(&team->taken[thread], memory_order_relaxed))
@@ -143,24 +146,75 @@ static bool call_team(const weft_team *team, int process, core_roll *roll) {
         row->presence = CORE_NOT_ENTERED;
         row->process = process;
         row->thread = thread;
-        row->home = (int32_t)team->context;
+        row->home = hier_team_number(team);
         row->home_rank = (int32_t)team->layout.offsets[team->node] + thread;
     }
     return true;
 }
 
+/* What a rank has begun. */
+static bool call_begun(core_row begun, int process, core_roll *roll) {
+    core_row *row = core_roll_add(roll);
+    if (!row)
+        return false;
+    begun.presence = CORE_BEGUN;
+    begun.process = process;
+    *row = begun;
+    return true;
+}
+
+/* What the threads of a team have begun, in a `ring` of it or (NULL) beside them. */
+static bool call_members(const weft_team *team, const hier_ring *ring, int process, core_roll *roll) {
+    const intra_team *intra = ring ? ring->intra : team->intra;
+    bool good = true;
+    for (int thread = 0; good && thread < intra->threads; thread++) {
+        uint64_t taken = intra_taken(&intra->members[thread]);
+        /* Relaxed: nothing is read of what is over. The last value: the thread has retired, when all it has taken are. */
+        uint64_t over = atomic_load_explicit(&intra->completed[thread].flag.value, memory_order_relaxed);
+        int place = (int)team->layout.offsets[team->node] + thread;
+        core_row begun = {.comm = hier_team_number(team),
+                          .rank = hier_layout_rank(&team->layout, place),
+                          .collective = ring ? CORE_PERSISTENT : CORE_COLLECTIVE,
+                          .sequence = ring ? ring->number + 1 : taken,
+                          .round = ring ? taken : 0,
+                          .over = over};
+        good = !taken || call_begun(begun, process, roll);
+    }
+    return good;
+}
+
+static bool call_team(weft_team *team, int process, core_roll *roll) {
+    bool good = call_members(team, NULL, process, roll);
+    pthread_mutex_lock(&team->rings_lock);
+    for (const hier_ring *ring = team->rings; good && ring; ring = ring->next)
+        good = call_members(team, ring, process, roll);
+    pthread_mutex_unlock(&team->rings_lock);
+    return good;
+}
+
+/* Who is through with a collective of processes is not told apart from who has only begun it. */
+static bool call_comm(const weft_comm *comm, int process, core_roll *roll) {
+    uint64_t taken = atomic_load_explicit(&comm->sequence, memory_order_relaxed); /* as in request.c */
+    core_row begun = {
+        .comm = hier_comm_number(comm), .rank = comm->rank, .collective = CORE_COLLECTIVE, .sequence = taken};
+    return !taken || call_begun(begun, process, roll);
+}
+
 bool hier_roster_call(hier_roster *roster, int process, core_roll *roll) {
-    size_t before = roll->count;
+    const size_t before = roll->count;
     bool good = true;
     pthread_mutex_lock(&roster->lock);
     for (const hier_activity *activity = roster->first; good && activity; activity = activity->next)
         good = call_activity(activity, process, roll);
-    for (const weft_team *team = roster->teams; good && team; team = team->next_in_roster)
-        good = call_team(team, process, roll);
+    for (const hier_listed *listed = roster->listed; good && listed; listed = listed->next)
+        good = call_numbers(listed->team, process, roll);
+    const size_t threads = roll->count;
+    for (const hier_listed *listed = roster->listed; good && listed; listed = listed->next)
+        good = listed->team ? call_team(listed->team, process, roll) : call_comm(listed->comm, process, roll);
     pthread_mutex_unlock(&roster->lock);
-    for (size_t i = before; i < roll->count; i++)
+    for (size_t i = before; i < threads; i++)
         describe_place(take_caller(&roll->rows[i]), roll->rows[i].place, CORE_PLACE_BYTES);
-    if (!good || roll->count > before)
+    if (!good || threads > before)
         return good;
     core_row *row = core_roll_add(roll);
     if (!row)

@@ -266,7 +266,8 @@ static int build(weft_comm *parent, hier_caller by, const entry *entries, weft_t
     hier_team_begin(team, team->context, hier_ledger_generation(parent, 0));
     team->layout.crowded = !roomy;
     open_to_messages(team, awake);
-    hier_roster_add_team(&team->world->roster, team);
+    team->listed.team = team;
+    hier_roster_list(&team->world->roster, &team->listed);
     *made = team;
     return WEFT_SUCCESS;
 }
@@ -421,7 +422,6 @@ int weft_team_free(weft_team **team) {
             return core_error(WEFT_ERR_BUSY, "process %d: weft_team_free: thread %d has not left the team", freed->node,
                               thread);
     hier_world *world = freed->world;
-    hier_roster_remove_team(&world->roster, freed);
     hier_team_dissolve(freed);
     atomic_fetch_sub_explicit(&world->teams, 1, memory_order_release); /* pairs with weft_finalize */
     *team = NULL;

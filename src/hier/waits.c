@@ -9,12 +9,13 @@ static bool is_watched(const weft_comm *comm) {
     return comm->world->roster.watched;
 }
 
-static void fill_collective(hier_doing *doing, enum inter_collective collective, uint64_t sequence, int root,
-                            size_t bytes) {
-    doing->collective = 1;
+/* `place`: of the root. */
+static void fill_collective(hier_doing *doing, const weft_comm *comm, enum inter_collective collective,
+                            uint64_t sequence, int place, size_t bytes) {
+    doing->collective = CORE_COLLECTIVE;
     doing->sequence = sequence;
     if (inter_is(collective, INTER_ROOTED))
-        doing->root = root;
+        doing->root = hier_rank_at(comm, place);
     if (bytes)
         doing->bytes = bytes;
 }
@@ -30,7 +31,8 @@ void hier_call_waits(hier_call *call) {
     } else {
         doing = hier_doing_on(call->comm, arguments->call);
         doing.caller = arguments->caller;
-        fill_collective(&doing, arguments->collective, call->meeting.sequence, arguments->root, arguments->bytes);
+        fill_collective(&doing, call->comm, arguments->collective, call->meeting.sequence, arguments->root,
+                        arguments->bytes);
     }
     hier_activity_begin(&call->comm->agent->activity, &doing);
 }
@@ -73,13 +75,21 @@ static const hier_message *waited_for(const hier_sendrecv *both) {
 /* Everything read here is the request's own from its start to its end. */
 static void fill_operation(hier_doing *doing, const hier_operation *operation) {
     const inter_view *view = &operation->plan.view;
-    fill_collective(doing, view->collective, operation->id.sequence + 1, view->root, view->count * view->element_bytes);
+    fill_collective(doing, operation->base.comm, view->collective, operation->id.sequence + 1, view->root,
+                    view->count * view->element_bytes);
+    if (operation->base.persistent)
+        doing->collective = CORE_PERSISTENT;
 }
 
 static void fill_part(hier_doing *doing, const hier_part *part) {
     const hier_arguments *arguments = &part->arguments;
-    fill_collective(doing, arguments->collective, part->ring ? part->ring->number + 1 : part->call.meeting.sequence,
+    const uint64_t sequence = part->call.meeting.sequence;
+    fill_collective(doing, part->base.comm, arguments->collective, part->ring ? part->ring->number + 1 : sequence,
                     arguments->root, arguments->bytes);
+    if (part->ring) {
+        doing->collective = CORE_PERSISTENT;
+        doing->round = sequence;
+    }
 }
 
 hier_doing hier_doing_request(const weft_request *request, const char *call) {

@@ -108,6 +108,8 @@ static int make_process_comm(hier_world *world, int rank, int size) {
     if (!comm->ledger)
         return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a communicator of %d processes", rank, size);
     hier_ledger_open(world, comm->ledger);
+    comm->listed.comm = comm;
+    hier_roster_list(&world->roster, &comm->listed);
     world->mailbox.by_lock = true;
     return hier_mailbox_init(&world->channel, &world->mailbox, rank, 1, (core_waiting){0});
 }

@@ -48,6 +48,11 @@ static inline void intra_let_wait(intra_meeting *meeting, bool waits) {
     meeting->hot = waits ? meeting->team->waiting.hot : 0;
 }
 
+/** The last collective that a thread has taken. Relaxed: nothing else is read of what it says. */
+static inline uint64_t intra_taken(const intra_member *member) {
+    return atomic_load_explicit(&member->sequence, memory_order_relaxed);
+}
+
 /**
  * Takes the thread's next collective, which `note` tells from others; `waits`: it is one to block in. Nothing of it may be used
  * before intra_is_free() says so and intra_occupy() was called.
@@ -56,7 +61,8 @@ static inline void intra_take(intra_meeting *meeting, intra_member *member, uint
     intra_team *team = member->team;
     intra_cell *slot = member->slot;
     /* Published by this thread's first post of this collective: see intra_have_met. */
-    if (member->completed != member->sequence)
+    const uint64_t taken = intra_taken(member);
+    if (member->completed != taken)
         atomic_store_explicit(&team->overlaps, true, memory_order_relaxed);
     member->slot = intra_slot_after(team, slot);
     meeting->member = member;
@@ -64,7 +70,8 @@ static inline void intra_take(intra_meeting *meeting, intra_member *member, uint
     meeting->release = slot;
     meeting->cells = slot + 1;
     meeting->own = slot + 1 + member->thread;
-    meeting->sequence = ++member->sequence;
+    meeting->sequence = taken + 1;
+    atomic_store_explicit(&member->sequence, taken + 1, memory_order_relaxed);
     meeting->note = note;
     intra_let_wait(meeting, waits);
     meeting->looks = 1; /* at the first one nobody asks why */
@@ -317,7 +324,7 @@ static inline bool intra_is_retired(const intra_team *team, int thread) {
 static inline void intra_retire(intra_team *team, int thread) {
     if (intra_is_retired(team, thread)) /* already: others look at what it has written then */
         return;
-    team->completed[thread].last = team->members[thread].sequence;
+    team->completed[thread].last = intra_taken(&team->members[thread]);
     /* Release: pairs with intra_is_retired, intra_is_free and who looks for what it has completed. */
     core_flag_publish(&team->completed[thread].flag, UINT64_MAX, &team->waiting);
 }

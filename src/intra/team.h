@@ -121,20 +121,20 @@ typedef struct intra_scratch {
 typedef struct intra_member {
     alignas(INTRA_LINE) struct intra_team *team;
     int thread;
-    uint64_t sequence;      /* of the last collective taken */
-    bool retired;           /* it takes no collective any more, but may have some under way: hier's (hier_retire) */
-    bool came_through;      /* the last one did, though the communicator is broken since: hier's (collectives.c) */
-    uint64_t chain;         /* a hash of all taken so far, hier's (hier/ledger.h) */
-    intra_cell *slot;       /* of the next one */
-    core_patience patience; /* with those that post when it does */
-    size_t fills;           /* so many bytes of a cell's payload, lately */
-    uint64_t known;         /* every thread has completed the collectives up to this one */
-    uint64_t waited_ticks;  /* in the slow part of waits; whoever counts it sets it to 0 */
-    uint64_t completed;     /* this one has completed all up to this one … */
-    uint64_t ahead;         /* … and so many of those after it … */
-    uint64_t rings;         /* how many collectives have got rings of their own */
-    unsigned steps;         /* of agreements on contexts, hier's (contexts.c) */
-    bool *over;             /* … these, by slot */
+    _Atomic uint64_t sequence; /* of the last collective taken: others read it, relaxed, to tell the user */
+    bool retired;              /* it takes no collective any more, but may have some under way: hier's (hier_retire) */
+    bool came_through;         /* the last one did, though the communicator is broken since: hier's (collectives.c) */
+    uint64_t chain;            /* a hash of all taken so far, hier's (hier/ledger.h) */
+    intra_cell *slot;          /* of the next one */
+    core_patience patience;    /* with those that post when it does */
+    size_t fills;              /* so many bytes of a cell's payload, lately */
+    uint64_t known;            /* every thread has completed the collectives up to this one */
+    uint64_t waited_ticks;     /* in the slow part of waits; whoever counts it sets it to 0 */
+    uint64_t completed;        /* this one has completed all up to this one … */
+    uint64_t ahead;            /* … and so many of those after it … */
+    uint64_t rings;            /* how many collectives have got rings of their own */
+    unsigned steps;            /* of agreements on contexts, hier's (contexts.c) */
+    bool *over;                /* … these, by slot */
     intra_scratch scratch[INTRA_SCRATCHES]; /* of blocking collectives */
 } intra_member;
 

@@ -124,6 +124,54 @@ TEST_F(RollCall, Lines) {
         "  missing in weft_wait for weft_ibcast #4 on communicator 2: rank 0, 1, 3 of 4\n");
 }
 
+TEST_F(RollCall, WhoIsOutOfACollectiveIsNotMissingInIt) {
+    auto begun = [&](int rank, uint64_t sequence, uint64_t over, int comm = 1) {
+        core_row *row = add(CORE_BEGUN, 0, 0);
+        row->comm = comm;
+        row->rank = rank;
+        row->collective = CORE_COLLECTIVE;
+        row->sequence = sequence;
+        row->over = over;
+        return row;
+    };
+    waits(0, 0, "weft_reduce", 3)->ranks = 6;
+    begun(0, 3, 2);
+    begun(1, 2, 2);
+    begun(1, 9, 9, 2);
+    begun(2, 3, 3);
+    begun(3, 4, 2);
+    begun(4, 7, UINT64_MAX);
+    begun(6, 3, 2);
+    begun(-1, 3, 2);
+    EXPECT_EQ(print(), "  rank 0 (process 0, thread 0): in weft_reduce #3 on communicator 1, for 5.0 s\n"
+                       "  missing in weft_reduce #3 on communicator 1: rank 1, 5 of 6\n"
+                       "  started, not waiting in weft_reduce #3 on communicator 1: rank 3 of 6\n");
+}
+
+TEST_F(RollCall, PersistentOnesHaveRounds) {
+    for (int thread = 0; thread < 3; thread++) {
+        core_row *row = waits(0, thread, "weft_wait", 2);
+        strcpy(row->of, "weft_barrier_init");
+        row->collective = CORE_PERSISTENT;
+        row->round = thread ? 5 : 4;
+        row->ranks = 4;
+    }
+    for (int thread = 0; thread < 4; thread++)
+        for (uint64_t ring : {1, 2, 3}) {
+            core_row *row = add(CORE_BEGUN, 0, 0);
+            row->comm = 1;
+            row->rank = thread;
+            row->collective = CORE_PERSISTENT;
+            row->sequence = ring;
+            row->round = ring == 2 ? (thread % 3 ? 5 : 4) : 9;
+        }
+    const std::string wait = "in weft_wait for weft_barrier_init #2 on communicator 1";
+    EXPECT_EQ(print(),
+              "  rank 0 (process 0, thread 0): " + wait + ", for 5.0 s\n  rank 1 (process 0, thread 1): " + wait +
+                  ", for 5.0 s\n  rank 2 (process 0, thread 2): " + wait + ", for 5.0 s\n  started, not waiting " +
+                  wait + ": rank 1, 2, 3 of 4\n  missing " + wait + ": rank 0, 3 of 4\n");
+}
+
 TEST_F(RollCall, OfAPartOfAJobNobodyIsCalledMissing) {
     waits(0, 0, "weft_barrier", 1)->ranks = 2;
     EXPECT_EQ(print(false), "  rank 0 (process 0, thread 0): in weft_barrier #1 on communicator 1, for 5.0 s\n");

@@ -57,7 +57,7 @@ inline void keep_larger(const uint64_t *left, uint64_t *right, size_t elements) 
 class PieceCounter {
   public:
     void watch(const weft_comm *comm) {
-        uint64_t next = comm->member->sequence + 1;
+        uint64_t next = intra_taken(comm->member) + 1;
         base_ = next << 20;
         flag_ = &comm->team->intra->counters[INTRA_COUNTERS * (next & (comm->team->intra->slots - 1))].flag;
     }

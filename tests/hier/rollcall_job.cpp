@@ -176,6 +176,49 @@ void probe(weft_comm *world, weft_comm *) {
     barrier(world);
 }
 
+// The others are through with what only the root still waits in, for the last rank.
+void reduce(weft_comm *world, weft_comm *) {
+    double value = 1, sum = 0;
+    if (weft_rank(world) == weft_size(world) - 1)
+        wait_outside();
+    expect(weft_reduce(&value, &sum, 1, WEFT_DOUBLE, WEFT_SUM, 0, world));
+    barrier(world);
+}
+
+// The last rank has begun what all wait for, and has its part still to do.
+void start(weft_comm *world, weft_comm *) {
+    weft_request *request = WEFT_REQUEST_NULL;
+    std::vector<double> values(1 << 17, 1), sums(values.size());
+    expect(weft_iallreduce(values.data(), sums.data(), values.size(), WEFT_DOUBLE, WEFT_SUM, world, &request));
+    if (weft_rank(world) == weft_size(world) - 1)
+        wait_outside();
+    expect(weft_wait(&request, WEFT_STATUS_IGNORE));
+}
+
+// A persistent one that the last rank does not start a second time.
+void restart(weft_comm *world, weft_comm *) {
+    weft_request *request = WEFT_REQUEST_NULL;
+    expect(weft_barrier_init(world, &request));
+    for (int round = 0; round < 2; round++) {
+        if (round && weft_rank(world) == weft_size(world) - 1)
+            wait_outside();
+        expect(weft_start(&request));
+        expect(weft_wait(&request, WEFT_STATUS_IGNORE));
+    }
+    expect(weft_request_free(&request));
+}
+
+// Ranks of both processes in turn: the first process's second thread is rank 2, and late.
+void mixed(weft_comm *world, weft_comm *) {
+    weft_comm *turns = nullptr;
+    int value = 0;
+    expect(weft_comm_split(world, 0, weft_thread(world), &turns));
+    if (weft_rank(turns) == 2)
+        wait_outside();
+    expect(weft_bcast(&value, 1, WEFT_INT, 2, turns));
+    expect(weft_comm_free(&turns));
+}
+
 // Each process has a communicator of its own, on which the thread with the process's number is alone in a barrier.
 void within(weft_comm *world, weft_comm *) {
     weft_comm *own = nullptr;
@@ -208,6 +251,10 @@ const Mode modes[] = {{"skip", skip},
                       {"persistent", persistent},
                       {"within", within},
                       {"probe", probe},
+                      {"reduce", reduce},
+                      {"start", start},
+                      {"restart", restart},
+                      {"mixed", mixed},
                       {"healthy", healthy},
                       {"busy", busy}};
 

@@ -39,6 +39,14 @@ struct Rows {
                 return &roll.rows[i];
         return nullptr;
     }
+    // What the process's ranks have begun of a communicator.
+    std::vector<const core_row *> begun(int comm) const {
+        std::vector<const core_row *> found;
+        for (size_t i = 0; i < roll.count; i++)
+            if (roll.rows[i].presence == CORE_BEGUN && roll.rows[i].comm == comm)
+                found.push_back(&roll.rows[i]);
+        return found;
+    }
 };
 
 } // namespace
@@ -154,9 +162,13 @@ TEST(Activity, NamesEveryThreadOfATeam) {
             seen = first && first->presence == CORE_WAITING && second && second->presence == CORE_OUTSIDE;
             if (!seen)
                 continue;
-            EXPECT_EQ(rows.roll.count, 3u);
+            ASSERT_EQ(rows.begun(1).size(), 1u);
+            EXPECT_EQ(rows.begun(1)[0]->rank, 0);
+            EXPECT_EQ(rows.begun(1)[0]->sequence, 3u);
+            EXPECT_EQ(rows.begun(1)[0]->over, 2u);
+            EXPECT_EQ(rows.roll.count, 3u + rows.begun(1).size() + rows.begun(0).size());
             EXPECT_STREQ(first->call, "weft_bcast");
-            EXPECT_EQ(first->collective, 1);
+            EXPECT_EQ(first->collective, CORE_COLLECTIVE);
             EXPECT_EQ(first->sequence, 3u);
             EXPECT_EQ(first->comm, 1);
         }

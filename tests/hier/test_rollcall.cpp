@@ -270,6 +270,25 @@ TEST(RollCallOf, CommunicatorsWithinProcesses) {
                                "missing in weft_barrier #1 on a communicator within process 1: rank 0 of 2"});
 }
 
+TEST(RollCallOf, WhoIsThroughIsNotMissing) {
+    expect_reported("reduce", {"  missing in weft_reduce #1 on communicator 1: rank 3 of 4\n"});
+}
+
+TEST(RollCallOf, WhoHasStartedIsNotMissing) {
+    expect_reported("start",
+                    {"  rank 3 (process 1, thread 1): outside weft\n",
+                     "  started, not waiting in weft_wait for weft_iallreduce #1 on communicator 1: rank 3 of 4\n"});
+}
+
+TEST(RollCallOf, ThoseWhoHaveStartedAPersistentCollectiveLessOften) {
+    expect_reported("restart", {"  missing in weft_wait for weft_barrier_init #1 on communicator 1: rank 3 of 4\n"});
+}
+
+TEST(RollCallOf, RanksThatASplitHasMixed) {
+    expect_reported("mixed", {"  rank 2 (process 1, thread 0): in weft_bcast #1 on communicator 64 as rank 1, root 2, ",
+                              "  missing in weft_bcast #1 on communicator 64: rank 2 of 4\n"});
+}
+
 TEST(RollCallOf, AJobThatMovesIsNotReported) {
     Job job(options("2x2"), "busy");
     job.go_on();
