@@ -22,7 +22,7 @@ typedef struct hier_caller {
 int hier_exchange(weft_comm *comm, hier_caller by, const void *own, size_t bytes, void *all);
 /** As weft_allgatherv, of bytes and in place. */
 int hier_exchange_blocks(weft_comm *comm, hier_caller by, void *all, const size_t *bytes, const ptrdiff_t *displs);
-/** As weft_allreduce in place, of `count` words with an operation on bits. */
+/** As weft_allreduce in place, of `count` words. */
 int hier_agree(weft_comm *comm, hier_caller by, uint64_t *words, size_t count, const weft_op *op);
 
 #endif

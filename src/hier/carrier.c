@@ -23,7 +23,7 @@ void hier_channel_await(hier_channel *channel) {
 intra_mailbox *hier_channel_mailbox(hier_channel *channel, const inter_am_header *header) {
     size_t thread = hier_wire_thread(header);
     const hier_boxes *boxes = &channel->boxes[hier_wire_context(header)];
-    bool here = thread < (size_t)boxes->threads && hier_wire_is_of(header, boxes->generation);
+    bool here = thread < (size_t)boxes->threads && hier_wire_is_of(header, boxes->epoch);
     return here ? &boxes->mailboxes[thread] : NULL;
 }
 

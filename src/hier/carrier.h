@@ -53,7 +53,7 @@ typedef struct hier_letter {
 typedef struct hier_boxes {
     intra_mailbox *mailboxes; /* NULL: there is none */
     int threads;
-    uint32_t generation;
+    uint64_t epoch; /* contexts.h */
 } hier_boxes;
 
 /** A message that cannot be delivered yet: one before it is missing, or its communicator is not made here yet. */

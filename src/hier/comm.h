@@ -80,6 +80,7 @@ struct weft_team {
     core_pooled pooled; /* HIER_TEAM_MAGIC */
     hier_world *world;
     uint32_t context;
+    uint64_t epoch;             /* as the context, of all that is sent (contexts.h) */
     struct hier_ledger *ledger; /* the world's once it is opened */
     core_crowd crowd;           /* of its threads and those of other processes */
     bool by_lines; /* in every process: nobody sleeps while it waits for the network, or lines wake who does */
@@ -181,6 +182,7 @@ struct weft_comm {
     unsigned looks;     /* of the present wait of a blocking collective, as far as they are counted (waits.h) */
     hier_noted noted;   /* of the blocking call that its user is in */
     uint32_t context;
+    uint64_t epoch;         /* the team's, or its own */
     unsigned context_steps; /* of agreements with it as the parent, of a process communicator: contexts.c */
     /* Of one that was split or duplicated: */
     weft_comm

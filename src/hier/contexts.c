@@ -93,7 +93,22 @@ static int agree_on_word(weft_comm *parent, hier_caller by, unsigned word, int c
     return code;
 }
 
-int hier_contexts_agree(weft_comm *parent, hier_caller by, int count, uint32_t *numbers) {
+/*
+ * One later than what any process has seen. Whoever had one of the contexts is through with it here, and has noted its epoch before: that it is gone was
+ * seen when the context was offered, which the agreement on contexts follows. Relaxed: that orders it.
+ */
+static int agree_on_epoch(weft_comm *parent, hier_caller by, uint64_t *epoch) {
+    _Atomic uint64_t *latest = &parent->world->contexts.epoch;
+    uint64_t known = atomic_load_explicit(latest, memory_order_relaxed), own = known + 1;
+    int code = hier_agree(parent, by, &own, 1, WEFT_MAX);
+    while (!code && known < own &&
+           !atomic_compare_exchange_weak_explicit(latest, &known, own, memory_order_relaxed, memory_order_relaxed))
+        continue;
+    *epoch = own;
+    return code;
+}
+
+int hier_contexts_agree(weft_comm *parent, hier_caller by, int count, uint32_t *numbers, uint64_t *epoch) {
     /* A thread that has left and entered again goes on where the others are. */
     unsigned *steps = parent->member ? &parent->member->steps : &parent->context_steps;
     unsigned first = parent->context % FIRST_WORDS, step = 2 * (parent->context / FIRST_WORDS) + 1;
@@ -110,7 +125,7 @@ int hier_contexts_agree(weft_comm *parent, hier_caller by, int count, uint32_t *
         for (; chosen; chosen &= chosen - 1)
             numbers[found++] = word * 64 + (uint32_t)__builtin_ctzll(chosen);
     }
-    if (found == count)
+    if (found == count && (code = agree_on_epoch(parent, by, epoch)) == WEFT_SUCCESS)
         return WEFT_SUCCESS;
     while (found-- > 0 && parent->thread == 0)
         hier_contexts_return(&parent->world->contexts, numbers[found]);

@@ -6,6 +6,9 @@
  * the MPI libraries do. Several threads of a process may be at it at once, each with another parent. So that they neither wait
  * for each other nor take the same number, each offers a bit to one agreement at a time, a word of 64 in a round, and begins with
  * another word, and goes on in other steps, the parent's context says which. Where two met at a word all the same, both go on to their next.
+ *
+ * What comes with a context may be for one who had it before. So each communicator has an *epoch* too, larger than that of any whose processes
+ * it shares and that was freed before.
  */
 #ifndef HIER_CONTEXTS_H
 #define HIER_CONTEXTS_H
@@ -23,8 +26,9 @@
 /** So many communicators can stand at once in a process, beside its process communicator. */
 #define HIER_MOST_CONTEXTS (INTER_CONTEXTS - 2)
 
-/** A process's; all under the lock. A bit each. */
+/** A process's, under the lock. A bit each. */
 typedef struct hier_contexts {
+    _Atomic uint64_t epoch; /* the latest; not under the lock */
     pthread_mutex_t lock;
     uint64_t used[HIER_CONTEXT_WORDS];
     uint64_t offered[HIER_CONTEXT_WORDS]; /* free, and another agreement may take it */
@@ -35,10 +39,10 @@ void hier_contexts_init(hier_contexts *contexts);
 void hier_contexts_destroy(hier_contexts *contexts);
 
 /**
- * Agrees on `count` numbers that are free in all processes of the parent, and takes them there. Collective over the parent; all
- * ranks get the same. Errors: WEFT_ERR_BUSY (there are not so many), those of hier_agree().
+ * Agrees on `count` numbers that are free in all processes of the parent, and takes them there, and on an epoch for them. Collective over the
+ * parent; all ranks get the same. Errors: WEFT_ERR_BUSY (there are not so many), those of hier_agree().
  */
-int hier_contexts_agree(weft_comm *parent, hier_caller by, int count, uint32_t *numbers);
+int hier_contexts_agree(weft_comm *parent, hier_caller by, int count, uint32_t *numbers, uint64_t *epoch);
 
 /** Gives one back in this process; nothing happens for HIER_NO_CONTEXT. */
 void hier_contexts_return(hier_contexts *contexts, uint32_t number);

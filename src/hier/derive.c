@@ -35,6 +35,7 @@ typedef struct making {
     hier_split plan;
     uint32_t context; /* the group's … */
     uint32_t generation;
+    uint64_t epoch;
     weft_comm *comm, *inner;
     weft_team *team;   /* of who builds for the process */
     hier_derived *own; /* of a process communicator, as is the next; NULL: it needs none */
@@ -70,7 +71,7 @@ static int agree_contexts(making *of) {
     of->context = HIER_NO_CONTEXT;
     if (!plan->context_count)
         return WEFT_SUCCESS;
-    int code = hier_contexts_agree(parent, of->by, plan->context_count, plan->contexts);
+    int code = hier_contexts_agree(parent, of->by, plan->context_count, plan->contexts, &of->epoch);
     for (int i = 0; !code && parent->thread == 0 && i < plan->context_count; i++)
         if (!(plan->wanted[i / 64] >> i % 64 & 1))
             hier_contexts_return(&parent->world->contexts, plan->contexts[i]);
@@ -180,6 +181,7 @@ static void let_in(hier_errand *errand) {
 static void open_team(making *of) {
     weft_team *team = of->team;
     team->context = of->context;
+    team->epoch = of->epoch;
     team->listed.team = team;
     hier_roster_list(&team->world->roster, &team->listed);
     if (of->context == HIER_NO_CONTEXT)
@@ -200,7 +202,7 @@ static void open_process(const making *of) {
         return;
     hier_funnel_enter(world);
     hier_ledger_open(world, comm->ledger);
-    hier_channel_open(&world->channel, of->context, (hier_boxes){comm->mailbox, 1, comm->ledger->generation});
+    hier_channel_open(&world->channel, of->context, (hier_boxes){comm->mailbox, 1, comm->epoch});
     hier_funnel_leave(world);
 }
 
@@ -210,6 +212,7 @@ static void fill_in(const making *of, weft_comm *comm, weft_team *team) {
     comm->traces = parent->traces;
     comm->lends = parent->lends;
     comm->context = of->context;
+    comm->epoch = of->epoch;
     comm->layout = team ? &team->layout : &of->own->layout;
     comm->rank = of->plan.rank;
     comm->size = hier_layout_size(comm->layout);

@@ -123,7 +123,7 @@ static int peer_of(const weft_comm *comm, int node, int thread) {
 }
 
 static inter_am_header header_of(const weft_comm *comm, int thread, int tag) {
-    return hier_wire_header(comm->context, comm->ledger->generation, thread, comm->rank, tag);
+    return hier_wire_header(comm->context, comm->epoch, thread, comm->rank, tag);
 }
 
 static bool may_be_copied(const weft_comm *comm, size_t bytes) {

@@ -210,7 +210,7 @@ static int agree(weft_comm *parent, hier_caller by, bool usable, bool *awake, bo
 }
 
 hier_boxes hier_team_boxes(const weft_team *team) {
-    return (hier_boxes){team->mailboxes, team->intra->threads, team->ledger->generation};
+    return (hier_boxes){team->mailboxes, team->intra->threads, team->epoch};
 }
 
 static void open_to_messages(weft_team *team, bool awake) {
@@ -255,7 +255,7 @@ static int build(weft_comm *parent, hier_caller by, const entry *entries, weft_t
     bool awake = !code && !team->intra->waiting.may_sleep;
     int agreed = agree(parent, by, code == WEFT_SUCCESS, &awake, &roomy);
     if (!agreed)
-        agreed = hier_contexts_agree(parent, by, 1, &team->context);
+        agreed = hier_contexts_agree(parent, by, 1, &team->context, &team->epoch);
     if (agreed == WEFT_ERR_MISMATCH && !code && team->ledger->between) /* the parent broke: others may have got it */
         hier_ledger_abandon(team->world, hier_ledger_generation(parent, 0), team->ledger->rank);
     if (agreed || code) {
@@ -356,6 +356,7 @@ int weft_team_enter(weft_team *team, int thread, weft_comm **comm) {
     made->world = team->world;
     made->layout = &team->layout;
     made->context = team->context;
+    made->epoch = team->epoch;
     made->rank = (int)team->layout.offsets[team->node] + number;
     made->size = hier_layout_size(&team->layout);
     made->node = team->node;

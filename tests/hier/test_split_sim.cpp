@@ -334,6 +334,34 @@ TEST(ManyCommunicators, DoNotReceiveWhatWasSentOnTheOneBefore) {
     }
 }
 
+// What thousands of communicators have left unreceived, in a channel that its thread has not looked at since, comes to none that has their context now.
+TEST(ManyCommunicators, DoNotReceiveWhatWasSentOnOnesLongBefore) {
+    threads::Watchdog watchdog(280);
+    for (int seed = 1; seed <= 2; seed++) {
+        SimWorlds worlds(JobShape{{2, 2}, WEFT_THREAD_MULTIPLE});
+        worlds.run([&](weft_comm *world) {
+            int rank = weft_rank(world), last = weft_size(world) - 1, found = 0;
+            weft_comm *comm = nullptr;
+            for (int call = 0; call < seed; call++) // the calls before tell communicators apart
+                EXPECT_EQ(weft_barrier(world), WEFT_SUCCESS);
+            for (int round = 0; round < 4000; round++) {
+                EXPECT_EQ(weft_comm_dup(world, &comm), WEFT_SUCCESS) << weft_last_error();
+                if (rank == 0) {
+                    EXPECT_EQ(weft_send(&round, 1, WEFT_INT, last, 7, comm), WEFT_SUCCESS);
+                }
+                EXPECT_EQ(weft_comm_free(&comm), WEFT_SUCCESS) << weft_last_error();
+            }
+            EXPECT_EQ(weft_comm_dup(world, &comm), WEFT_SUCCESS) << weft_last_error();
+            for (int look = 0; rank == last && look < 1000; look++) {
+                EXPECT_EQ(weft_iprobe(WEFT_ANY_SOURCE, WEFT_ANY_TAG, comm, &found, WEFT_STATUS_IGNORE), WEFT_SUCCESS);
+                ASSERT_EQ(found, 0);
+            }
+            EXPECT_EQ(weft_comm_free(&comm), WEFT_SUCCESS) << weft_last_error();
+        });
+        ASSERT_FALSE(HasFailure());
+    }
+}
+
 // All contexts that there are: then there is an error on every rank, and after one was freed there is room again.
 TEST(ManyCommunicators, MoreThanCanStandAtOnce) {
     threads::Watchdog watchdog(280);
