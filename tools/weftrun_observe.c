@@ -53,9 +53,12 @@ bool weftrun_observe_open(const weftrun_options *options, const char *session) {
     return good;
 }
 
-static FILE *open_part(const char *session, const char *kind, int rank, const char *ending) {
-    char path[400];
-    snprintf(path, sizeof(path), "%s/observed/%s.%d%s", session, kind, rank, ending);
+/* Of the `start`th time that the rank started weft (src/hier/observer.h); NULL: it did not. */
+static FILE *open_part(const char *session, const char *kind, int rank, int start, const char *ending) {
+    char path[400], later[16] = "";
+    if (start > 1)
+        snprintf(later, sizeof(later), ".%d", start);
+    snprintf(path, sizeof(path), "%s/observed/%s.%d%s%s", session, kind, rank, later, ending);
     return fopen(path, "re");
 }
 
@@ -79,12 +82,11 @@ static void add_line(struct table *table, const char *line) {
         table->rows[i].values[value] += v[value];
 }
 
-static void add_process(struct table *table, FILE *file) {
+static void add_file(struct table *table, FILE *file) {
     char line[512];
     while (fgets(line, sizeof(line), file))
         add_line(table, line);
     fclose(file);
-    table->processes++;
 }
 
 static void print_row(FILE *out, const struct row *row) {
@@ -124,9 +126,10 @@ static void print_table(const struct table *table, int processes) {
 static void report_counters(const weftrun_options *options, const char *session) {
     struct table table = {0};
     for (int rank = 0; rank < options->processes; rank++) {
-        FILE *file = open_part(session, "counters", rank, "");
-        if (file)
-            add_process(&table, file);
+        int start = 0;
+        for (FILE *file; (file = open_part(session, "counters", rank, start + 1, "")); start++)
+            add_file(&table, file);
+        table.processes += start > 0;
     }
     if (table.processes)
         print_table(&table, options->processes);
@@ -160,10 +163,10 @@ static bool join_traces(const weftrun_options *options, const char *session) {
         return false;
     fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n", to);
     for (int rank = 0; rank < options->processes; rank++) {
-        FILE *part = open_part(session, "trace", rank, ".json");
-        if (part)
+        int start = 0;
+        for (FILE *part; (part = open_part(session, "trace", rank, start + 1, ".json")); start++)
             join(to, part, &any);
-        parts += part != NULL;
+        parts += start > 0;
     }
     fputs("\n]}\n", to);
     bool good = !ferror(to);

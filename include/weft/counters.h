@@ -3,7 +3,8 @@
  * Counters: what the ranks of a process have done so far, and what that has put on its way. Always on.
  *
  * `weftrun --counters` prints the sums over all processes of a job at its end. With WEFT_COUNTERS=DIRECTORY each process writes
- * its own to DIRECTORY/counters.RANK in weft_finalize, under any launcher.
+ * its own to DIRECTORY/counters.RANK in weft_finalize, under any launcher; a process that starts weft again then writes counters.RANK.2,
+ * and so on.
  */
 #ifndef WEFT_COUNTERS_H
 #define WEFT_COUNTERS_H

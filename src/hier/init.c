@@ -128,8 +128,10 @@ int weft_init(const weft_options *options) {
         code = open_world(&config, options, &world);
     if (!code)
         code = watch(world, &config, options);
-    if (!code)
+    if (!code) {
+        hier_observation_number(world);
         atomic_store_explicit(&current, world, memory_order_release); /* pairs with world_in_use */
+    }
     pthread_mutex_unlock(&lock);
     return code;
 }

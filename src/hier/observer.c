@@ -76,6 +76,11 @@ void hier_observation_start(hier_world *world) {
     }
 }
 
+void hier_observation_number(hier_world *world) {
+    static int sessions;
+    world->observation.session = ++sessions;
+}
+
 void hier_observation_close(hier_world *world) {
     hier_observation *observation = &world->observation;
     while (observation->observers) {
@@ -149,10 +154,13 @@ void hier_counters_sum(hier_world *world, weft_counters *sums) {
     pthread_mutex_unlock(&observation->lock);
 }
 
-int hier_file_write(const char *variable, const char *directory, const char *kind, int rank, const char *ending,
-                    hier_file_writer *write, const void *argument) {
-    char path[CORE_PATH_BYTES + 64], part[sizeof(path) + 8];
-    snprintf(path, sizeof(path), "%s/%s.%d%s", directory, kind, rank, ending);
+int hier_file_write(const hier_world *world, const char *variable, const char *directory, const char *kind,
+                    const char *ending, hier_file_writer *write, const void *argument) {
+    char path[CORE_PATH_BYTES + 64], part[sizeof(path) + 8], later[16] = "";
+    const int rank = world->process_comm->rank, session = world->observation.session;
+    if (session > 1)
+        snprintf(later, sizeof(later), ".%d", session);
+    snprintf(path, sizeof(path), "%s/%s.%d%s%s", directory, kind, rank, later, ending);
     snprintf(part, sizeof(part), "%s.part", path);
     FILE *file = fopen(part, "we");
     bool good = file;
@@ -188,8 +196,8 @@ int hier_observation_write(hier_world *world) {
     if (*world->config.counters) {
         weft_counters counters;
         hier_counters_sum(world, &counters);
-        code = hier_file_write("WEFT_COUNTERS", world->config.counters, "counters", world->process_comm->rank, "",
-                               write_counters, &counters);
+        code =
+            hier_file_write(world, "WEFT_COUNTERS", world->config.counters, "counters", "", write_counters, &counters);
     }
     int traced = world->observation.traces ? hier_trace_write(world) : WEFT_SUCCESS;
     return code ? code : traced;

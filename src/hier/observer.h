@@ -49,6 +49,7 @@ typedef struct hier_observation {
     core_counters start; /* those of `process` when weft_init was through; not counted */
     bool *on_host;       /* the processes of this host, by rank */
     bool traces;
+    int session;      /* how often the process has started weft with this time; 0: not by weft_init */
     int64_t ahead_ns; /* to be added to this process's clock: it is then that of process 0's host */
 } hier_observation;
 
@@ -64,6 +65,9 @@ int hier_observation_open(struct hier_world *world);
 /** What was counted so far was weft's own. */
 void hier_observation_start(struct hier_world *world);
 
+/** It is the process's next session. Under the lock of weft_init. */
+void hier_observation_number(struct hier_world *world);
+
 /** Writes what WEFT_COUNTERS and WEFT_TRACE ask for. All threads have left. WEFT_ERR_CONFIG: it cannot be written. */
 int hier_observation_write(struct hier_world *world);
 
@@ -77,9 +81,12 @@ void hier_observer_give(struct hier_world *world, hier_observer *observer);
 /** The sums over all observers. */
 void hier_counters_sum(struct hier_world *world, weft_counters *sums);
 
-/** Writes a text file of a whole: `path` is there with all that `write` wrote, or not at all. */
+/**
+ * Writes a text file of a whole, DIRECTORY/KIND.RANK: it is there with all that `write` wrote, or not at all. Of a process's later sessions it
+ * has their number behind the rank, so that none takes the place of another.
+ */
 typedef void hier_file_writer(void *file, const void *argument);
-int hier_file_write(const char *variable, const char *directory, const char *kind, int rank, const char *ending,
-                    hier_file_writer *write, const void *argument);
+int hier_file_write(const struct hier_world *world, const char *variable, const char *directory, const char *kind,
+                    const char *ending, hier_file_writer *write, const void *argument);
 
 #endif

@@ -16,6 +16,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
+/* A process that starts weft again has tracks of their own for it, and numbers for its requests' operations: so many at most. */
+#define SESSION_TRACKS     (1 << 20)
+#define SESSION_OPERATIONS (UINT64_C(1) << 40)
+
 typedef struct writing {
     FILE *file;
     const hier_world *world;
@@ -120,8 +124,11 @@ static void put_event(writing *to, const hier_event *event) {
 static void put_track(writing *to, const hier_observer *observer, const char *name) {
     fputs(",\n{\"ph\":\"M\",\"name\":\"thread_name\"", to->file);
     put_where(to);
-    fprintf(to->file, ",\"args\":{\"name\":\"%s %d\"}},\n{\"ph\":\"M\",\"name\":\"thread_sort_index\"", name,
-            observer->rank);
+    const int session = to->world->observation.session;
+    fprintf(to->file, ",\"args\":{\"name\":\"%s %d", name, observer->rank);
+    if (session > 1)
+        fprintf(to->file, ", start %d", session);
+    fputs("\"}},\n{\"ph\":\"M\",\"name\":\"thread_sort_index\"", to->file);
     put_where(to);
     fprintf(to->file, ",\"args\":{\"sort_index\":%d}}", observer->rank);
     for (const hier_trace_chunk *chunk = observer->first; chunk; chunk = chunk->next)
@@ -146,8 +153,11 @@ static void put_host(const writing *to) {
 }
 
 static void write_trace(void *file, const void *argument) {
-    writing to = {.file = file, .world = argument, .scale = core_clock_measure()};
     const hier_world *world = argument;
+    writing to = {.file = file, .world = world, .scale = core_clock_measure()};
+    const int before = world->observation.session > 1 ? world->observation.session - 1 : 0;
+    to.track = before * SESSION_TRACKS;
+    to.next_id = (uint64_t)before * SESSION_OPERATIONS;
     int rank = world->process_comm->rank;
     fprintf(file, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
     fprintf(file, "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"tid\":0,\"args\":{\"name\":\"process %d (",
@@ -163,6 +173,5 @@ static void write_trace(void *file, const void *argument) {
 }
 
 int hier_trace_write(const hier_world *world) {
-    return hier_file_write("WEFT_TRACE", world->config.trace, "trace", world->process_comm->rank, ".json", write_trace,
-                           world);
+    return hier_file_write(world, "WEFT_TRACE", world->config.trace, "trace", ".json", write_trace, world);
 }

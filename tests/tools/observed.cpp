@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A job whose operations are known: on a team of WEFT_THREADS threads a process, ten allreduces of 8 words, and a message of 100
 // bytes from each rank to the next. With "die" process 1 ends before weft_finalize; with "leave" no process
-// runs its exit handlers.
+// runs its exit handlers; with "again" all of it is done twice.
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <string>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -30,10 +30,10 @@ static void work(weft_team *team, int thread) {
     must(weft_team_leave(&comm));
 }
 
-int main(int argc, char **argv) {
+static void session(bool last_dies) {
     weft_team *team;
     must(weft_init(nullptr));
-    bool dies = argc > 1 && strcmp(argv[1], "die") == 0 && weft_rank(weft_process_comm()) == 1;
+    bool dies = last_dies && weft_rank(weft_process_comm()) == 1;
     must(weft_team_create(weft_process_comm(), 0, &team));
     std::vector<std::thread> others;
     for (int thread = 1; thread < weft_team_threads(team); thread++)
@@ -45,8 +45,15 @@ int main(int argc, char **argv) {
     if (dies)
         _exit(3);
     must(weft_finalize());
+}
+
+int main(int argc, char **argv) {
+    const std::string mode = argc > 1 ? argv[1] : "";
+    session(mode == "die");
+    if (mode == "again")
+        session(false);
     puts("done");
     fflush(stdout);
-    if (argc > 1 && strcmp(argv[1], "leave") == 0)
+    if (mode == "leave")
         _exit(0);
 }

@@ -63,12 +63,32 @@ TEST_F(Observe, CountersAreATableOfTheJob) {
     messages.pop_back(); // the time
     EXPECT_EQ(messages, (Numbers{4, 2, 200, 2, 200, 0, 0})) << result.err;
     ASSERT_EQ(allreduce.size(), 8u) << result.err;
-    EXPECT_EQ(allreduce[0], 40 + 4) << result.err; // and the two of either process that make the team
+    EXPECT_EQ(allreduce[0], 40 + 6) << result.err; // and the three of either process that make the team
     EXPECT_EQ(allreduce[1], 10 * 2 * 2);           // operands and results of a thread in either process
     EXPECT_EQ(allreduce[2], 10 * 2 * 2 * 64);
-    EXPECT_EQ(allreduce[3], 10 * 2 + 4);
+    EXPECT_EQ(allreduce[3], 10 * 2 + 6);
     EXPECT_EQ(allreduce[5], 0);
     EXPECT_TRUE(row_of(result.err, "scan").empty()) << result.err;
+}
+
+// Of a process that starts weft twice both are in the table, and in the timeline.
+TEST_F(Observe, SessionsOfAProcessAreAddedUp) {
+    Result result = run({"-n", "2", "-t", "2", "--counters", "--trace", path("all.json"), PROGRAM, "again"});
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_TRUE(contains(result.err, "the sums of 2 of 2 processes")) << result.err;
+    Numbers messages = row_of(result.err, "messages");
+    ASSERT_EQ(messages.size(), 8u) << result.err;
+    messages.pop_back(); // the time
+    EXPECT_EQ(messages, (Numbers{8, 4, 400, 4, 400, 0, 0})) << result.err;
+    Timeline timeline(path("all.json"));
+    EXPECT_EQ(timeline.processes.size(), 2u);
+    EXPECT_EQ(timeline.tracks.size(), 12u);
+    for (int rank = 0; rank < 4; rank++)
+        EXPECT_EQ(timeline.rank(rank).count("weft_allreduce"), 10) << rank;
+    for (auto &[where, track] : timeline.tracks)
+        if (track.name == "rank 3, start 2") {
+            EXPECT_EQ(track.count("weft_allreduce"), 10);
+        }
 }
 
 // The handlers are what tells PMIx of a rank's end.
