@@ -327,17 +327,27 @@ bool hier_message_given_up(hier_message *message) {
     return true;
 }
 
+/* A blocking call's wait. */
+typedef struct waiting {
+    hier_message *message;
+    const void *caller;
+} waiting;
+
 static bool is_settled(void *argument) {
-    return hier_message_settled(argument);
+    return hier_message_settled(((const waiting *)argument)->message);
 }
 
 static hier_doing describe(void *argument) {
-    const weft_request *request = argument;
-    return hier_doing_request(request, request->call);
+    const waiting *waits = argument;
+    const weft_request *request = &waits->message->base;
+    hier_doing doing = hier_doing_request(request, request->call);
+    doing.caller = waits->caller;
+    return doing;
 }
 
-void hier_message_wait(hier_message *message) {
-    hier_wait wait = hier_wait_on(message->base.comm, is_settled, describe, message);
+void hier_message_wait(hier_message *message, const void *caller) {
+    waiting waits = {message, caller};
+    hier_wait wait = hier_wait_on(message->base.comm, is_settled, describe, &waits);
     hier_drive_until(&wait, false);
 }
 

@@ -217,13 +217,13 @@ int hier_message_vain(const weft_comm *comm, int source);
 /** What became of a message that is over; writes the sentence of an error. Status may be NULL. */
 int hier_message_result(const hier_message *message, weft_status *status);
 
-/** Waits until it is over. */
-void hier_message_wait(hier_message *message);
+/** Waits until it is over. `caller`: where the program called what waits. */
+void hier_message_wait(hier_message *message, const void *caller);
 
 /** What a blocking call waits for, and its error. Those of process communicators others may just now move on, under the funnel. */
-static inline int hier_message_finish(hier_message *message, weft_status *status) {
+static inline int hier_message_finish(hier_message *message, weft_status *status, const void *caller) {
     if (!message->base.over && !(message->base.comm->team && hier_message_done(message)))
-        hier_message_wait(message);
+        hier_message_wait(message, caller);
     return hier_message_result(message, status);
 }
 

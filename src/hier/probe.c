@@ -22,6 +22,7 @@ struct weft_message {
 /* What is looked for, and what was found. */
 typedef struct search {
     hier_envelope envelope;
+    const void *caller;
     bool takes;
     bool found;
     int error; /* there will be none */
@@ -59,6 +60,7 @@ static bool look(void *argument) {
 static hier_doing describe(void *argument) {
     const hier_envelope *envelope = &((const search *)argument)->envelope;
     hier_doing doing = hier_doing_on(envelope->comm, envelope->call);
+    doing.caller = ((const search *)argument)->caller;
     doing.peer = envelope->peer;
     doing.tag = envelope->tag;
     return doing;
@@ -96,7 +98,8 @@ static int missing(const search *of, const char *what) {
 }
 
 int weft_probe(int source, int tag, weft_comm *comm, weft_status *status) {
-    search sought = {.envelope = {.comm = comm, .call = __func__, .peer = source, .tag = tag}};
+    search sought = {.envelope = {.comm = comm, .call = __func__, .peer = source, .tag = tag},
+                     .caller = __builtin_return_address(0)};
     int code = check(&sought);
     if (code)
         return code;
@@ -107,7 +110,8 @@ int weft_probe(int source, int tag, weft_comm *comm, weft_status *status) {
 }
 
 int weft_iprobe(int source, int tag, weft_comm *comm, int *found, weft_status *status) {
-    search sought = {.envelope = {.comm = comm, .call = __func__, .peer = source, .tag = tag}};
+    search sought = {.envelope = {.comm = comm, .call = __func__, .peer = source, .tag = tag},
+                     .caller = __builtin_return_address(0)};
     int code = check(&sought);
     if (code || !found)
         return code ? code : missing(&sought, "found");
@@ -141,7 +145,9 @@ static int take(search *of, bool once, weft_message **message, weft_status *stat
 }
 
 int weft_mprobe(int source, int tag, weft_comm *comm, weft_message **message, weft_status *status) {
-    search sought = {.envelope = {.comm = comm, .call = __func__, .peer = source, .tag = tag}, .takes = true};
+    search sought = {.envelope = {.comm = comm, .call = __func__, .peer = source, .tag = tag},
+                     .caller = __builtin_return_address(0),
+                     .takes = true};
     int code = check(&sought);
     if (code || !message)
         return code ? code : missing(&sought, "message");
@@ -149,7 +155,9 @@ int weft_mprobe(int source, int tag, weft_comm *comm, weft_message **message, we
 }
 
 int weft_improbe(int source, int tag, weft_comm *comm, int *found, weft_message **message, weft_status *status) {
-    search sought = {.envelope = {.comm = comm, .call = __func__, .peer = source, .tag = tag}, .takes = true};
+    search sought = {.envelope = {.comm = comm, .call = __func__, .peer = source, .tag = tag},
+                     .caller = __builtin_return_address(0),
+                     .takes = true};
     int code = check(&sought);
     if (code || !message || !found)
         return code ? code : missing(&sought, message ? "found" : "message");
@@ -205,7 +213,7 @@ int weft_mrecv(void *buffer, size_t count, const weft_datatype *type, weft_messa
         return code;
     hier_observe_talk(envelope.comm);
     serve(&receiving, &envelope, message);
-    hier_message_wait(&receiving);
+    hier_message_wait(&receiving, __builtin_return_address(0));
     code = hier_message_result(&receiving, status);
     const intra_receive *received = &receiving.receive;
     code = hier_observe_talked(envelope.comm, __func__, received->got_bytes, received->source, received->tag, code);

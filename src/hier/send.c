@@ -32,7 +32,8 @@ static int check(hier_envelope *envelope, bool receives) {
 
 /*
  * The short ways of most messages: to and from threads of the process, done at once. They need no message, let alone a request, and make no call
- * but as their last thing, lest all that they have in registers goes to memory; the long ways are functions of their own, to the same end.
+ * but as their last thing, lest all that they have in registers goes to memory; the long ways are functions of their own, to the same end. So
+ * these return to the program, and find in their own frame where it called.
  */
 #define APART static __attribute__((noinline))
 
@@ -81,7 +82,7 @@ static bool send_away_at_once(MESSAGE, weft_request **request) {
            hier_message_send_away(comm, buffer, bytes, dest, tag, request);
 }
 
-static int block_send(hier_message *message) {
+static int block_send(hier_message *message, const void *caller) {
     message->base.kind = HIER_SEND;
     const hier_envelope *envelope = &message->envelope;
     int code = check(&message->envelope, false);
@@ -90,7 +91,7 @@ static int block_send(hier_message *message) {
     hier_observe_talk(envelope->comm);
     code = start_send(message);
     if (!code)
-        code = hier_message_finish(message, WEFT_STATUS_IGNORE);
+        code = hier_message_finish(message, WEFT_STATUS_IGNORE, caller);
     code = hier_observe_talked(envelope->comm, envelope->call, envelope->bytes, envelope->peer, envelope->tag, code);
     return hier_leave(envelope->comm, code);
 }
@@ -145,7 +146,7 @@ static int begin(hier_message *message, bool receives, bool persistent, weft_req
         if ((mode) == HIER_STANDARD && send_away_at_once(buffer, count, type, dest, tag, comm, NULL))                  \
             return WEFT_SUCCESS;                                                                                       \
         hier_envelope_fill(&message.envelope, "weft_" #blocking, buffer, count, type, dest, tag, comm, mode);          \
-        return block_send(&message);                                                                                   \
+        return block_send(&message, __builtin_return_address(0));                                                      \
     }                                                                                                                  \
     int weft_##blocking(MESSAGE) {                                                                                     \
         int code;                                                                                                      \
@@ -184,7 +185,7 @@ APART int long_recv(RECEIVE, weft_status *status) {
         return code;
     hier_observe_talk(comm);
     hier_message_receive(&message, &envelope, true);
-    code = hier_message_finish(&message, status);
+    code = hier_message_finish(&message, status, __builtin_return_address(0));
     const intra_receive *received = &message.receive;
     code = hier_observe_talked(comm, envelope.call, received->got_bytes, received->source, received->tag, code);
     return hier_leave(comm, code);

@@ -32,7 +32,7 @@ static int put_copy(hier_envelope *send, void **copy) {
     return WEFT_SUCCESS;
 }
 
-static int send_and_receive(hier_message *sent, const hier_envelope *recv, weft_status *status) {
+static int send_and_receive(hier_message *sent, const hier_envelope *recv, weft_status *status, const void *caller) {
     hier_message received;
     hier_message_receive(&received, recv, false);
     int code = hier_message_send(sent);
@@ -41,18 +41,18 @@ static int send_and_receive(hier_message *sent, const hier_envelope *recv, weft_
         if (!received.base.over)
             intra_mail_cancel(recv->comm->mailbox, &received.receive);
         hier_mailbox_leave(recv->comm);
-        (void)hier_message_finish(&received, NULL);
+        (void)hier_message_finish(&received, NULL, caller);
         return code;
     }
-    int received_code = hier_message_finish(&received, status);
-    code = hier_message_finish(sent, NULL);
+    int received_code = hier_message_finish(&received, status, caller);
+    code = hier_message_finish(sent, NULL, caller);
     return received_code ? received_code : code;
 }
 
-static int exchange(hier_message *sent, const hier_envelope *recv, weft_status *status) {
+static int exchange(hier_message *sent, const hier_envelope *recv, weft_status *status, const void *caller) {
     const hier_envelope *send = &sent->envelope;
     hier_observe_talk(send->comm);
-    int code = send_and_receive(sent, recv, status);
+    int code = send_and_receive(sent, recv, status, caller);
     code = hier_observe_talked(send->comm, send->call, send->bytes, send->peer, send->tag, code);
     return hier_leave(send->comm, code);
 }
@@ -65,7 +65,7 @@ int weft_sendrecv(const void *send, size_t send_count, const weft_datatype *send
     hier_envelope_fill(&out.envelope, __func__, send, send_count, send_type, dest, send_tag, comm, HIER_STANDARD);
     hier_envelope_fill(&in, __func__, recv, recv_count, recv_type, source, recv_tag, comm, HIER_STANDARD);
     int code = check_both(&out.envelope, &in, false);
-    return code ? code : exchange(&out, &in, status);
+    return code ? code : exchange(&out, &in, status, __builtin_return_address(0));
 }
 
 int weft_sendrecv_replace(void *buffer, size_t count, const weft_datatype *type, int dest, int send_tag, int source,
@@ -79,7 +79,7 @@ int weft_sendrecv_replace(void *buffer, size_t count, const weft_datatype *type,
     if (!code)
         code = put_copy(&out.envelope, &copy);
     if (!code)
-        code = exchange(&out, &in, status);
+        code = exchange(&out, &in, status, __builtin_return_address(0));
     free(copy);
     return code;
 }

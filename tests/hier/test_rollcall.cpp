@@ -11,6 +11,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <memory>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <unistd.h>
@@ -130,6 +131,8 @@ TEST_P(RollCallOfOthers, AReceiveWithoutASender) {
                      "  rank 1 (process 0, thread 1): in weft_barrier #1 on communicator 1",
                      "  rank 2 (process 1, thread 0): in weft_barrier #1 on communicator 1",
                      "  missing in weft_barrier #1 on communicator 1: rank 0, 3 of 4"}))
+        << job->err();
+    EXPECT_TRUE(std::regex_search(job->err(), std::regex("24 bytes, for [0-9.]+ s, called at rollcall_job")))
         << job->err();
 }
 
