@@ -265,6 +265,28 @@ int core_config_load(core_config *config, const weft_options *options) {
     return code;
 }
 
+static int anchor(const char *name, char path[CORE_PATH_BYTES]) {
+    char anchored[CORE_PATH_BYTES];
+    if (!*path || *path == '/')
+        return WEFT_SUCCESS;
+    if (!getcwd(anchored, sizeof(anchored)))
+        return core_error(WEFT_ERR_CONFIG, "%s is \"%.200s\", which is nowhere: %s", name, path, strerror(errno));
+    size_t length = strlen(anchored), more = strlen(path);
+    if (length + 1 + more >= sizeof(anchored))
+        return core_error(WEFT_ERR_CONFIG, "%s is \"%.200s\": with the directory before it it has more than %d bytes",
+                          name, path, CORE_PATH_BYTES - 1);
+    anchored[length] = '/';
+    memcpy(anchored + length + 1, path, more + 1);
+    memcpy(path, anchored, sizeof(anchored));
+    return WEFT_SUCCESS;
+}
+
+int core_config_anchor(core_config *config) {
+    int code = anchor("WEFT_COUNTERS", config->counters);
+    code = code ? code : anchor("WEFT_TRACE", config->trace);
+    return code ? code : anchor("WEFT_HANG_REPORT", config->hang_report);
+}
+
 void core_config_print(FILE *file, const core_config *config) {
     static const char *const origins[] = {"default", "option", "environment"};
     static const char format[] = "%-21s %-12s %-12s %-32s %-11s %s\n";

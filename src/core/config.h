@@ -68,6 +68,12 @@ typedef struct core_config {
  */
 int core_config_load(core_config *config, const weft_options *options);
 
+/**
+ * Makes its paths absolute: they are those of the directory that the program is in now, wherever it goes. WEFT_ERR_CONFIG: one is too long then,
+ * or that directory is gone.
+ */
+int core_config_anchor(core_config *config);
+
 /** Prints the table: name, value in force, where it came from, range, default and meaning. */
 void core_config_print(FILE *file, const core_config *config);
 

@@ -114,6 +114,8 @@ int weft_init(const weft_options *options) {
     int code = atomic_load_explicit(&current, memory_order_relaxed)
                    ? core_error(WEFT_ERR_INIT, "weft_init: called twice without weft_finalize")
                    : core_config_load(&config, options);
+    if (!code)
+        code = core_config_anchor(&config);
     if (!code) {
         hier_selector names; /* mistakes in the configuration are found before the other processes are bothered */
         code = hier_selector_init(&names, config.algorithm);

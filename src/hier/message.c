@@ -286,7 +286,8 @@ void hier_message_trace(const hier_message *message) {
                                       .peer = sends ? message->envelope.peer : message->receive.source,
                                       .tag = sends ? message->envelope.tag : message->receive.tag,
                                       .thread = -1,
-                                      .failed = hier_message_error(message) != 0});
+                                      .failed = hier_message_error(message) != 0,
+                                      .message = true});
 }
 
 int hier_message_vain(const weft_comm *comm, int source) {

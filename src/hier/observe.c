@@ -90,6 +90,7 @@ static hier_event *end_call(weft_comm *comm) {
         event->network_ticks[1] = noted->network_ticks[1];
         event->process = noted->process;
         event->thread = (int8_t)noted->thread;
+        event->message = false;
     }
     comm->noted.began_ticks = 0;
     return event;
@@ -100,6 +101,7 @@ void hier_trace_talked(weft_comm *comm, const char *call, uint64_t bytes, int pe
     hier_event *event = end_call(comm);
     if (event) {
         event->call = call;
+        event->message = true;
         event->bytes = bytes;
         event->root = -1;
         event->peer = peer;

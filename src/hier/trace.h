@@ -28,7 +28,7 @@ typedef struct hier_event {
     int32_t root, peer, tag; /* −1: it has none */
     int8_t thread;           /* enum hier_thread_algorithm, or −1 */
     uint8_t kind;            /* enum hier_event_kind */
-    bool failed;
+    bool failed, message;    /* a message's, else a collective's */
 } hier_event;
 
 /** A chunk has 64 pages of 4 KiB. */

@@ -72,7 +72,7 @@ static void put_arguments(const writing *to, const hier_event *event) {
 }
 
 static const char *category_of(const hier_event *event) {
-    return event->peer >= 0 || event->tag >= 0 ? "message" : "collective";
+    return event->message ? "message" : "collective";
 }
 
 static void put_half(const writing *to, const hier_event *event, const char *name, const char *phase, uint64_t ticks) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Configuration: every variable's range, the order of precedence, and errors that name what is wrong.
 #include <cstdlib>
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <string>
 #include <unistd.h>
@@ -272,6 +273,20 @@ TEST_F(Config, AnErrorLeavesTheConfigurationAsItWas) {
     EXPECT_EQ(load_with("WEFT_ALGORITHM", std::string(2000, 'a')), WEFT_ERR_CONFIG);
     EXPECT_EQ(config.slots, 128);
     EXPECT_EQ(config.wait_policy, WEFT_WAIT_AUTO);
+}
+
+TEST_F(Config, PathsAreThoseOfTheDirectoryAtTheStart) {
+    ASSERT_EQ(load_with("WEFT_TRACE", "some/where"), WEFT_SUCCESS);
+    ASSERT_EQ(core_config_anchor(&config), WEFT_SUCCESS);
+    const std::string here = std::filesystem::current_path();
+    EXPECT_EQ(config.trace, here + "/some/where");
+    EXPECT_EQ(config.hang_report, here + "/weft-hang");
+    EXPECT_STREQ(config.counters, "");
+    EXPECT_EQ(core_config_anchor(&config), WEFT_SUCCESS);
+    EXPECT_EQ(config.trace, here + "/some/where");
+    ASSERT_EQ(load_with("WEFT_COUNTERS", std::string(CORE_PATH_BYTES - 1, 'a')), WEFT_SUCCESS);
+    EXPECT_EQ(core_config_anchor(&config), WEFT_ERR_CONFIG);
+    EXPECT_TRUE(error_has("WEFT_COUNTERS")) << weft_last_error();
 }
 
 TEST_F(Config, ThePrintedTableShowsValuesAndOrigins) {

@@ -61,6 +61,8 @@ void some_of_everything(weft_comm *comm) {
                             (rank + size - 1) % size, 7, comm, WEFT_STATUS_IGNORE),
               WEFT_SUCCESS);
     weft_request *requests[2];
+    EXPECT_EQ(weft_recv(more.data(), 1, WEFT_INT, WEFT_PROC_NULL, WEFT_ANY_TAG, comm, WEFT_STATUS_IGNORE),
+              WEFT_SUCCESS);
     for (int i = 0; i < 3; i++) {
         EXPECT_EQ(weft_irecv(more.data(), 100, WEFT_INT, WEFT_ANY_SOURCE, 8, comm, &requests[0]), WEFT_SUCCESS);
         EXPECT_EQ(weft_isend(data.data(), 100, WEFT_INT, (rank + 1) % size, 8, comm, &requests[1]), WEFT_SUCCESS);
@@ -117,6 +119,8 @@ TEST_P(Shapes, EveryOperationIsASpanOfItsRanksTrack) {
                     bool part = span.name == "weft_iallreduce" || span.name == "weft_gather_init";
                     if (span.name == "network" || span.name.find("threads ") == 0) // of one or the other
                         continue;
+                    bool message = span.name.find("recv") != std::string::npos || span.name == "weft_isend";
+                    EXPECT_EQ(span.category, message ? "message" : "collective") << span.name;
                     EXPECT_EQ(span.overlaps, part || span.name == "weft_isend" || span.name == "weft_irecv")
                         << span.name;
                     bool reduces = part || span.name == "weft_allreduce";
