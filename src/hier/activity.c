@@ -19,7 +19,8 @@ int32_t hier_team_number(const weft_team *team) {
 }
 
 int32_t hier_comm_number(const weft_comm *comm) {
-    return comm->team ? hier_team_number(comm->team) : number_of(comm->context, comm);
+    /* The handle's own context: its team may not have it yet, where another thread has built that. */
+    return number_of(comm->context, comm->team ? (const void *)comm->team : comm);
 }
 
 hier_doing hier_doing_on(const weft_comm *comm, const char *call) {

@@ -152,35 +152,39 @@ static bool call_numbers(const weft_team *team, int process, core_roll *roll) {
     return true;
 }
 
-/* What a rank has begun. */
-static bool call_begun(core_row begun, int process, core_roll *roll) {
+/* A row of what a rank has begun on a communicator; NULL without memory. */
+static core_row *add_begun(core_roll *roll, int process, int32_t comm, int rank) {
     core_row *row = core_roll_add(roll);
     if (!row)
-        return false;
-    begun.presence = CORE_BEGUN;
-    begun.process = process;
-    *row = begun;
-    return true;
+        return NULL;
+    row->presence = CORE_BEGUN;
+    row->process = process;
+    row->comm = comm;
+    row->rank = rank;
+    row->collective = CORE_COLLECTIVE;
+    return row;
 }
 
-/* What the threads of a team have begun, in a `ring` of it or (NULL) beside them. */
+/* Of the threads of a team, in a `ring` of it or (NULL) beside them. */
 static bool call_members(const weft_team *team, const hier_ring *ring, int process, core_roll *roll) {
     const intra_team *intra = ring ? ring->intra : team->intra;
-    bool good = true;
-    for (int thread = 0; good && thread < intra->threads; thread++) {
+    for (int thread = 0; thread < intra->threads; thread++) {
         uint64_t taken = intra_taken(&intra->members[thread]);
-        /* Relaxed: nothing is read of what is over. The last value: the thread has retired, when all it has taken are. */
-        uint64_t over = atomic_load_explicit(&intra->completed[thread].flag.value, memory_order_relaxed);
         int place = (int)team->layout.offsets[team->node] + thread;
-        core_row begun = {.comm = hier_team_number(team),
-                          .rank = hier_layout_rank(&team->layout, place),
-                          .collective = ring ? CORE_PERSISTENT : CORE_COLLECTIVE,
-                          .sequence = ring ? ring->number + 1 : taken,
-                          .round = ring ? taken : 0,
-                          .over = over};
-        good = !taken || call_begun(begun, process, roll);
+        if (!taken)
+            continue;
+        core_row *row = add_begun(roll, process, hier_team_number(team), hier_layout_rank(&team->layout, place));
+        if (!row)
+            return false;
+        /* Relaxed: nothing is read of what is over. The last value: the thread has retired, when all that it took are. */
+        row->over = atomic_load_explicit(&intra->completed[thread].flag.value, memory_order_relaxed);
+        row->sequence = ring ? ring->number + 1 : taken;
+        if (ring) {
+            row->collective = CORE_PERSISTENT;
+            row->round = taken;
+        }
     }
-    return good;
+    return true;
 }
 
 static bool call_team(weft_team *team, int process, core_roll *roll) {
@@ -195,9 +199,10 @@ static bool call_team(weft_team *team, int process, core_roll *roll) {
 /* Who is through with a collective of processes is not told apart from who has only begun it. */
 static bool call_comm(const weft_comm *comm, int process, core_roll *roll) {
     uint64_t taken = atomic_load_explicit(&comm->sequence, memory_order_relaxed); /* as in request.c */
-    core_row begun = {
-        .comm = hier_comm_number(comm), .rank = comm->rank, .collective = CORE_COLLECTIVE, .sequence = taken};
-    return !taken || call_begun(begun, process, roll);
+    core_row *row = taken ? add_begun(roll, process, hier_comm_number(comm), comm->rank) : NULL;
+    if (row)
+        row->sequence = taken;
+    return !taken || row;
 }
 
 bool hier_roster_call(hier_roster *roster, int process, core_roll *roll) {
