@@ -106,10 +106,12 @@ static int show_transports(void) {
 
 static int show_config(void) {
     core_config config;
+    hier_selector names;
     int code = core_config_load(&config, NULL);
-    if (code == WEFT_SUCCESS)
-        core_config_print(stdout, &config);
-    return code;
+    if (code)
+        return code;
+    core_config_print(stdout, &config);
+    return hier_selector_init(&names, config.algorithm);
 }
 
 /* What is behind the names: compositions of two parts, and how many there are. */

@@ -15,6 +15,7 @@
 
 #include <limits.h>
 #include <mpi.h>
+#include <string.h>
 #include <weft/weft.h>
 
 #ifdef __cplusplus
@@ -50,12 +51,9 @@ static inline int weft_init_with_mpi(MPI_Comm comm, const weft_options *options)
     MPI_Comm_size(weft_mpi_comm_in_use, &bootstrap.size);
     bootstrap.allgather = weft_mpi_allgather;
     bootstrap.context = &weft_mpi_comm_in_use;
-    if (options) {
+    memset(&chosen, 0, sizeof(chosen));
+    if (options)
         chosen = *options;
-    } else {
-        static const weft_options defaults; /* all 0 */
-        chosen = defaults;
-    }
     chosen.bootstrap = &bootstrap;
     code = weft_init(&chosen);
     if (code != WEFT_SUCCESS)

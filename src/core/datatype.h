@@ -102,6 +102,12 @@ void core_datatype_release(const weft_datatype *type);
  */
 weft_datatype *core_datatype_make(const weft_datatype *fields);
 
+/** Do so many elements, one extent apart, lie within what addresses can tell apart? */
+static inline bool core_datatype_has_room(const weft_datatype *type, size_t elements) {
+    ptrdiff_t span;
+    return type->contiguous || !__builtin_mul_overflow(elements, type->extent, &span);
+}
+
 /**
  * The predefined elements in the first `bytes` bytes of a sequence of elements; SIZE_MAX when the bytes do not end with
  * one.

@@ -91,7 +91,7 @@ void core_cursor_packed(core_cursor *c, const void *packed, size_t bytes) {
 }
 
 void core_cursor_elements(core_cursor *c, const void *buffer, const weft_datatype *type, size_t count, size_t from) {
-    char *base = (char *)(uintptr_t)buffer + type->first_byte;
+    char *base = (char *)((uintptr_t)buffer + (uintptr_t)type->first_byte); /* absolute where the buffer is NULL */
     core_part element = {type->size_bytes, type->nest};
     c->depth = 0;
     if (count == 1) {

@@ -41,19 +41,12 @@ static int check_type(const weft_comm *comm, hier_arguments *a, const weft_datat
     return code;
 }
 
-/* Do so many elements, one extent apart, lie within what addresses can tell apart? */
-static bool has_room(const weft_datatype *type, size_t count, size_t ranks) {
-    size_t elements;
-    ptrdiff_t span;
-    return type->contiguous ||
-           (!__builtin_mul_overflow(count, ranks, &elements) && !__builtin_mul_overflow(elements, type->extent, &span));
-}
-
 int hier_check_bytes(const weft_comm *comm, const char *call, size_t count, const weft_datatype *type, int ranks,
                      size_t *bytes) {
-    size_t all;
+    size_t all, elements;
     if (__builtin_mul_overflow(count, type->size_bytes, bytes) || __builtin_mul_overflow(*bytes, (size_t)ranks, &all) ||
-        all > PTRDIFF_MAX || !has_room(type, count, (size_t)ranks))
+        all > PTRDIFF_MAX || __builtin_mul_overflow(count, (size_t)ranks, &elements) ||
+        !core_datatype_has_room(type, elements))
         return core_error(WEFT_ERR_ARG, "rank %d: %s: %zu elements of %s from %d ranks are more than memory can hold",
                           comm->rank, call, count, type->name, ranks);
     return WEFT_SUCCESS;

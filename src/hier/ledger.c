@@ -19,6 +19,8 @@ hier_ledger *hier_ledger_make(uint32_t context, uint32_t generation, int rank, b
 }
 
 uint32_t hier_ledger_generation(const weft_comm *parent, int color) {
+    if (!parent->ledger) /* its process is alone in it: nobody else is to tell */
+        return 0;
     uint64_t chain = parent->team ? parent->member->chain : parent->ledger->chains[0];
     chain = hier_chain(chain, parent->ledger->generation);
     return (uint32_t)(hier_chain(chain, (uint64_t)(uint32_t)color) >> 32);

@@ -32,6 +32,7 @@ typedef struct hier_part {
     intra_scratch scratch[INTRA_SCRATCHES];
     hier_ring *ring; /* of a persistent one, else NULL */
     char *sentence;  /* of what went wrong, or NULL */
+    weft_op op;      /* of a persistent one: the user's, who may free it when none is under way */
     /* As the user's arguments have it, which need not stay: */
     hier_moved moved;
     uint64_t bytes;

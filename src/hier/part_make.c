@@ -201,6 +201,10 @@ int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persis
         return WEFT_ERR_NOMEM;
     part->alike = 0;
     part->arguments = *arguments;
+    if (persistent && arguments->op && arguments->op->kind == CORE_OP_USER) {
+        part->op = *arguments->op;
+        part->arguments.op = &part->op;
+    }
     part->base.call = arguments->call;
     part->moved = hier_moved_by_last(comm, arguments);
     part->bytes = arguments->bytes ? arguments->bytes : arguments->own_bytes;

@@ -256,6 +256,10 @@ static inline int make_numbered(weft_comm *comm, const hier_arguments *arguments
     }
     made->id = id;
     made->staging = arguments->staging;
+    if (id.persistent && arguments->op && arguments->op->kind == CORE_OP_USER) {
+        made->op = *arguments->op;
+        made->plan.binding.op = &made->op;
+    }
     made->base.owned = true;
     made->base.persistent = id.persistent;
     comm->world->requests++;

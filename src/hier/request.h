@@ -19,6 +19,7 @@ typedef struct hier_operation {
     inter_id id;
     const void *caller; /* where the program called it */
     hier_plan plan;
+    weft_op op;       /* of a persistent one: the user's, who may free it when none is under way */
     bool asks_counts; /* gatherv or scatterv by an algorithm that must know all counts: first the root's go round */
     inter_execution execution;
     uint64_t began_ticks; /* when traced and not a blocking call */

@@ -74,17 +74,25 @@ static int oversubscribed(hier_world *world, bool *result) {
     return WEFT_SUCCESS;
 }
 
-/* Processes that choose by other rules do not find each other in their collectives, the first of which is part of starting. */
+/*
+ * Processes that choose by other rules do not find each other in their collectives, the first of which is part of starting: so all of them find
+ * that out, each for itself.
+ */
 static int compare_settings(const hier_world *world) {
-    hier_card first = world->card;
-    int code = world->bootstrap ? hier_world_card(world, 0, &first) : WEFT_SUCCESS;
-    if (code)
-        return code;
-    bool algorithm = first.algorithm != world->card.algorithm;
-    if (!algorithm && first.reproducible == world->card.reproducible)
-        return WEFT_SUCCESS;
-    return core_error(WEFT_ERR_CONFIG, "rank %d: %s is not what it is in process 0; expected the same in all processes",
-                      world->process_comm->rank, algorithm ? "WEFT_ALGORITHM" : "WEFT_REPRODUCIBLE");
+    const int size = world->bootstrap ? world->bootstrap->size : 0;
+    hier_card first = world->card, other = world->card;
+    for (int process = 0; process < size; process++) {
+        int code = hier_world_card(world, process, &other);
+        if (code)
+            return code;
+        first = process ? first : other;
+        bool algorithm = first.algorithm != other.algorithm;
+        if (algorithm || first.reproducible != other.reproducible)
+            return core_error(WEFT_ERR_CONFIG,
+                              "rank %d: %s of process %d is not that of process 0; expected the same in all processes",
+                              world->process_comm->rank, algorithm ? "WEFT_ALGORITHM" : "WEFT_REPRODUCIBLE", process);
+    }
+    return WEFT_SUCCESS;
 }
 
 static int make_process_comm(hier_world *world, int rank, int size) {

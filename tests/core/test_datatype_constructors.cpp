@@ -320,6 +320,14 @@ TEST_F(Constructors, PackingSaysWhatIsWrong) {
     EXPECT_EQ(weft_pack(buffer, SIZE_MAX, type, packed, 16, &position), WEFT_ERR_ARG);
     EXPECT_EQ(weft_last_error(),
               "weft_pack: no memory holds " + std::to_string(SIZE_MAX) + " elements of 8 bytes (count)");
+    EXPECT_EQ(weft_pack(WEFT_IN_PLACE, 1, type, packed, 16, &position), WEFT_ERR_ARG);
+    EXPECT_STREQ(weft_last_error(), "weft_pack: buffer is WEFT_IN_PLACE, expected a buffer");
+    weft_datatype *wide = make(weft_type_resized, WEFT_INT, 0, ptrdiff_t(1) << 62);
+    ASSERT_EQ(weft_type_commit(&wide), WEFT_SUCCESS);
+    EXPECT_EQ(weft_pack(buffer, 3, wide, packed, 16, &position), WEFT_ERR_ARG);
+    EXPECT_EQ(weft_unpack(packed, 16, &position, buffer, 3, wide), WEFT_ERR_ARG);
+    EXPECT_STREQ(weft_last_error(), "weft_unpack: no memory holds 3 elements of 4611686018427387904 bytes from one to "
+                                    "the next (count)");
     EXPECT_EQ(weft_pack(buffer, 1, type, packed, 7, &position), WEFT_ERR_TRUNCATE);
     EXPECT_STREQ(weft_last_error(), "weft_pack: 1 elements take 8 bytes, but there is room for 7 behind position 0");
     EXPECT_EQ(weft_pack_size(1, nullptr, &size), WEFT_ERR_ARG);

@@ -525,3 +525,28 @@ TEST(ProcessCommunicators, ThatWereSplitCanDoWhatTheirParentCan) {
         ASSERT_FALSE(HasFailure());
     }
 }
+
+// One whose process is alone in it tells nobody of what is called on it.
+TEST(ProcessCommunicators, OfOneProcessHaveTeams) {
+    threads::Watchdog watchdog(280);
+    for (int processes : {1, 3}) {
+        SimWorlds worlds(JobShape{std::vector<int>(size_t(processes), 1)});
+        worlds.run_processes([&](int rank, hier_world *world) {
+            weft_comm *own = nullptr, *again = nullptr;
+            weft_team *team = nullptr;
+            ASSERT_EQ(weft_comm_split(world->process_comm, rank, 0, &own), WEFT_SUCCESS) << weft_last_error();
+            ASSERT_EQ(weft_comm_dup(own, &again), WEFT_SUCCESS) << weft_last_error();
+            for (weft_comm *parent : {own, again}) {
+                ASSERT_EQ(weft_team_create(parent, 3, &team), WEFT_SUCCESS) << weft_last_error();
+                worlds.run_team(team, [](weft_comm *comm) {
+                    EXPECT_EQ(weft_size(comm), 3);
+                    sum_of_ones(comm);
+                });
+                EXPECT_EQ(weft_team_free(&team), WEFT_SUCCESS) << weft_last_error();
+            }
+            EXPECT_EQ(weft_comm_free(&again), WEFT_SUCCESS) << weft_last_error();
+            EXPECT_EQ(weft_comm_free(&own), WEFT_SUCCESS) << weft_last_error();
+        });
+        ASSERT_FALSE(HasFailure());
+    }
+}

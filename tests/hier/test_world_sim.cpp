@@ -327,3 +327,52 @@ TEST(Teams, WorkSideBySide) {
             EXPECT_EQ(weft_team_free(&team), WEFT_SUCCESS);
     });
 }
+
+namespace {
+
+void add(const void *in, void *inout, size_t count, const weft_datatype *) {
+    for (size_t i = 0; i < count; i++)
+        static_cast<int *>(inout)[i] += static_cast<const int *>(in)[i];
+}
+
+void multiply(const void *in, void *inout, size_t count, const weft_datatype *) {
+    for (size_t i = 0; i < count; i++)
+        static_cast<int *>(inout)[i] *= static_cast<const int *>(in)[i];
+}
+
+// The operation is freed between starts, and many others, one of which may have its place, are made.
+void free_between_starts(weft_comm *comm) {
+    int own = weft_rank(comm) + 1, sum = 0, expected = 0;
+    for (int rank = 0; rank < weft_size(comm); rank++)
+        expected += rank + 1;
+    weft_op *op = nullptr, *other = nullptr;
+    weft_request *request = nullptr;
+    ASSERT_EQ(weft_op_create(add, 1, &op), WEFT_SUCCESS);
+    ASSERT_EQ(weft_allreduce_init(&own, &sum, 1, WEFT_INT, op, comm, &request), WEFT_SUCCESS);
+    for (int start = 0; start < 2; start++) {
+        sum = 0;
+        ASSERT_EQ(weft_start(&request), WEFT_SUCCESS);
+        ASSERT_EQ(weft_wait(&request, WEFT_STATUS_IGNORE), WEFT_SUCCESS) << weft_last_error();
+        EXPECT_EQ(sum, expected);
+        if (start == 0) {
+            ASSERT_EQ(weft_op_free(&op), WEFT_SUCCESS);
+        }
+        for (int i = 0; i < 200; i++) {
+            ASSERT_EQ(weft_op_create(multiply, 1, &other), WEFT_SUCCESS);
+            ASSERT_EQ(weft_op_free(&other), WEFT_SUCCESS);
+        }
+    }
+    EXPECT_EQ(weft_request_free(&request), WEFT_SUCCESS);
+}
+
+} // namespace
+
+TEST(Persistent, OperationsMayBeFreedBetweenStarts) {
+    threads::Watchdog watchdog(280);
+    for (const Threads &shape : {Threads{3}, Threads{2, 2}, Threads{1, 1, 1}}) {
+        SimWorlds(JobShape{shape}).run(free_between_starts);
+        SimWorlds(JobShape{shape}).run_processes([](int, hier_world *world) {
+            free_between_starts(world->process_comm);
+        });
+    }
+}

@@ -176,7 +176,14 @@ TEST_F(Observe, SettingsThatDifferBetweenProcessesAreNamed) {
         std::string command = "[ $PMIX_RANK = 1 ] && export " + setting + "; exec " PROGRAM;
         Result result = run({"-n", "2", "--timeout", "50", "sh", "-c", command});
         EXPECT_NE(result.status, 0);
-        EXPECT_TRUE(contains(result.err, "rank 1: " + setting.substr(0, setting.find('=')) + " is not what it is"))
+        EXPECT_TRUE(
+            contains(result.err, setting.substr(0, setting.find('=')) + " of process 1 is not that of process 0"))
             << result.err;
+        // Both end with it: who went on would wait for ever.
+        command = "[ $PMIX_RANK = 1 ] && export " + setting + "; " PROGRAM "; touch " + path("$PMIX_RANK") +
+                  "; until [ -e " + path("0") + " ] && [ -e " + path("1") + " ]; do sleep 0.1; done; echo ended";
+        EXPECT_EQ(run({"-n", "2", "--timeout", "50", "sh", "-c", command}).out.substr(0, 6), "ended\n");
+        unlink(path("0").c_str());
+        unlink(path("1").c_str());
     }
 }
