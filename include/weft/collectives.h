@@ -46,7 +46,8 @@
  *   another order, or that leave one out, are found out, at the latest when somebody has waited for 10 ms or so: every rank returns
  *   WEFT_ERR_MISMATCH, in that call or, who could do its part of it, in a later one, and weft_last_error() names two ranks and what they
  *   called. The communicator is broken then: all that is under way on it and all later collectives on it return the same error
- *   at once. What came to receive buffers is undefined. A team is left and freed as always, messages go on, and so do other
+ *   at once. Of gatherv, scatterv, alltoallv and alltoallw, each of whose blocks two ranks know alone, the bytes of the blocks are compared, but not of
+ *   what kinds their elements are. What came to receive buffers is undefined. A team is left and freed as always, messages go on, and so do other
  *   communicators; weft_finalize goes well after it. A sequence number has 24 bits: one collective must not stay under way
  *   while 2^24 others on its communicator are started.
  */

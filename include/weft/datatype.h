@@ -73,7 +73,8 @@ WEFT_API int weft_type_commit(weft_datatype **type);
 /** Frees a type and sets *type to NULL; communication under way with it goes on. Errors: WEFT_ERR_ARG (null, predefined, freed). */
 WEFT_API int weft_type_free(weft_datatype **type);
 
-/* Queries of a type, committed or not; size, extent and bounds are in bytes. Errors: WEFT_ERR_ARG (null pointer, null or freed type). */
+/* Queries of a type, committed or not; size, extent and bounds are in bytes. Errors: WEFT_ERR_ARG (null pointer; a null or freed
+ * type, but for one that is still in use, which a user's operation may ask about). */
 /** The bytes of an element's data. */
 WEFT_API int weft_type_size(const weft_datatype *type, size_t *bytes);
 /** Where an element begins, and how far apart two are. */

@@ -117,7 +117,7 @@ typedef void weft_op_function(const void *in, void *inout, size_t count, const w
 
 /**
  * Makes an operation of a function. `commutative` 0: operands are combined strictly in rank order.
- * The caller frees *op with weft_op_free() when no collective uses it. Local; any thread, any time.
+ * The caller frees *op with weft_op_free() when no collective is under way with it; a persistent one may still be started then. Local; any thread, any time.
  * Errors: WEFT_ERR_ARG (null function or op), WEFT_ERR_NOMEM.
  */
 WEFT_API int weft_op_create(weft_op_function *function, int commutative, weft_op **op);

@@ -26,7 +26,7 @@ int core_packing_check(const core_packing *p) {
     if (!core_datatype_has_room(p->type, p->count))
         return core_error(WEFT_ERR_ARG, "%s: no memory holds %zu elements of %td bytes from one to the next (count)",
                           p->call, p->count, p->type->extent);
-    if (p->buffer == WEFT_IN_PLACE)
+    if (bytes > 0 && p->buffer == WEFT_IN_PLACE)
         return core_error(WEFT_ERR_ARG, "%s: buffer is WEFT_IN_PLACE, expected a buffer", p->call);
     if (bytes > 0 && ((!p->buffer && !core_datatype_has_addresses(p->type)) || !p->packed))
         return core_error(WEFT_ERR_ARG, "%s: %s is NULL, but there are %zu bytes", p->call,

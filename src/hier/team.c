@@ -345,9 +345,12 @@ int weft_team_enter(weft_team *team, int thread, weft_comm **comm) {
     int number = take_number(team, thread);
     if (number < 0)
         return core_error(WEFT_ERR_THREAD, "process %d: weft_team_enter: %s %d %s", team->node,
-                          thread == WEFT_ANY_THREAD ? "this thread may have none that is free of" : "thread",
+                          thread == WEFT_ANY_THREAD ? "all" : "thread",
                           thread == WEFT_ANY_THREAD ? team->intra->threads : thread,
-                          thread == WEFT_ANY_THREAD ? "numbers of the team" : "is in the team already");
+                          thread != WEFT_ANY_THREAD ? "is in the team already"
+                          : team->world->config.thread_level == WEFT_THREAD_FUNNELED && !hier_is_leader(team->world)
+                              ? "threads of the team are in it, or wait for the leader as thread 0"
+                              : "threads of the team are in it");
     weft_comm *made = hier_comm_take();
     if (!made) {
         atomic_store_explicit(&team->taken[number], false, memory_order_release);
