@@ -7,11 +7,13 @@
 
 #include <pmix.h>
 #include <pmix_server.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct {
@@ -217,9 +219,23 @@ enum weftrun_presence weftrun_server_presence(int rank) {
     return atomic_load_explicit(&server.presence[rank], memory_order_relaxed);
 }
 
-void weftrun_server_stop(void) {
+static void *stop(void *unused) {
     struct completion completion = {PMIX_ERR_NOT_AVAILABLE};
     PMIx_server_deregister_nspace(server.nspace, complete, &completion);
     finish(PMIX_SUCCESS, &completion);
     PMIx_server_finalize();
+    return unused;
+}
+
+/* What a server with nothing left to do may take to end. */
+enum { STOP_S = 2 };
+
+bool weftrun_server_stop(void) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, stop, NULL) != 0)
+        return false;
+    struct timespec limit;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec += STOP_S;
+    return pthread_timedjoin_np(thread, NULL, &limit) == 0;
 }
