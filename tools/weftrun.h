@@ -86,10 +86,7 @@ int weftrun_server_aborted(int *status, const char **message);
 /** Where a rank is: not yet in PMIx_Init, between that and PMIx_Finalize, or through. */
 enum weftrun_presence { WEFTRUN_UNKNOWN, WEFTRUN_CONNECTED, WEFTRUN_FINALIZED };
 enum weftrun_presence weftrun_server_presence(int rank);
-/**
- * False: it does not end. Where ranks died while they connected, libpmix 4.2 may lock itself up; then nothing of it may be called any more, the
- * handlers of exit() included.
- */
+/** False: it does not end. Then, and where it was not called, nothing of libpmix may be called any more, its handlers of exit() included. */
 bool weftrun_server_stop(void);
 
 /* weftrun_binding.c */

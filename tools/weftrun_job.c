@@ -8,8 +8,6 @@
 #include "weftrun.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -245,22 +243,6 @@ static bool start(struct job *job, const char *session, const sigset_t *inherite
     return true;
 }
 
-/* What the handlers of exit(), libpmix's among them, may take. */
-enum { EXIT_S = 2 };
-
-static void *end_anyway(void *status) {
-    sleep(EXIT_S);
-    _exit((int)(intptr_t)status);
-}
-
-/* All is said and cleared away: whatever keeps exit(), this process ends. */
-static void end_soon(int status) {
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, end_anyway, (void *)(intptr_t)status) ==
-        0) /* NOLINT(performance-no-int-to-ptr) */
-        pthread_detach(thread);
-}
-
 int weftrun_job(const weftrun_options *options, const char *session, int signals, const sigset_t *inherited_mask) {
     struct job job = {.options = options, .signals = signals, .processes.error_fd = -1, .absent = -1};
     time_t began = time(NULL);
@@ -276,7 +258,8 @@ int weftrun_job(const weftrun_options *options, const char *session, int signals
         if (!weftrun_observe_report(options, session) && !job.status)
             job.status = WEFTRUN_EXIT_ERROR;
         weftrun_session_remove_shared_memory(job.processes.pids, job.processes.count, began);
-        stopped = weftrun_server_stop();
+        /* Where ranks were killed while they connected, libpmix 4.2 may lock itself up in there, or worse. */
+        stopped = !job.ending && weftrun_server_stop();
     }
     weftrun_session_remove(session);
     weftrun_output_close(job.output);
@@ -286,6 +269,5 @@ int weftrun_job(const weftrun_options *options, const char *session, int signals
     free(fds);
     if (!stopped)
         _exit(job.status);
-    end_soon(job.status);
     return job.status;
 }
