@@ -126,6 +126,15 @@ unsigned hier_agent_progress(hier_agent *agent) {
     return events;
 }
 
+void hier_look_at_unused(const hier_agent *agent) {
+    const hier_channel *last = NULL;
+    for (const weft_comm *comm = agent->comms; comm; comm = comm->next_of_agent) {
+        if (!comm->talks && comm->channel != &comm->world->channel && comm->channel != last)
+            hier_look_at(comm->channel, &agent->bell);
+        last = comm->channel;
+    }
+}
+
 bool hier_arm(hier_channel *channel, hier_bed *bed) {
     inter_bed one;
     if (channel == &channel->world->channel) /* who sleeps looks seldom */

@@ -71,6 +71,12 @@ void hier_sleep(hier_bed *bed);
 /** One look at a thread's channel, unless another thread has it just now; how many things happened. `bell`: the caller's, or NULL. */
 unsigned hier_look_at(hier_channel *channel, const intra_bell *bell);
 
+/**
+ * The same of a thread that has used no messages, at its channels where it has some (MULTIPLE): who sends to it the first one may need that, be it to
+ * connect. For waits in collectives, once in a while.
+ */
+void hier_look_at_unused(const hier_agent *agent);
+
 /** One look at the network for others, if the thread may, where what it waits for does not come by it. There is a network. */
 void hier_look_beside(hier_world *world);
 

@@ -23,6 +23,12 @@ void exchange(weft_team *team, int thread) {
     expect(weft_team_enter(team, thread, &comm) == WEFT_SUCCESS, "weft_team_enter");
     int rank = weft_rank(comm), size = weft_size(comm);
     std::vector<int> out(50000, rank), in(50000, -1);
+    // A short one, to who is in a barrier and has not used messages yet.
+    if (rank == 0)
+        expect(weft_send(out.data(), 1, WEFT_INT, size - 1, 0, comm) == WEFT_SUCCESS, "weft_send");
+    expect(weft_barrier(comm) == WEFT_SUCCESS, "weft_barrier");
+    if (rank == size - 1)
+        expect(weft_recv(in.data(), 1, WEFT_INT, 0, 0, comm, nullptr) == WEFT_SUCCESS && in[0] == 0, "weft_recv");
     for (size_t count : {size_t(1), size_t(500), out.size()})
         for (int distance = 1; distance < size; distance++) {
             int to = (rank + distance) % size, from = (rank + size - distance) % size;
