@@ -67,9 +67,11 @@ static const char *operation_of(const core_row *row) {
     return *row->of && *name == 'i' ? name + 1 : name;
 }
 
-/* Of waits. Numbers of communicators within a process are that process's. */
+/* Of waits, and of what was begun. Numbers of communicators within a process are that process's. */
 static int compare_comms(const core_row *a, const core_row *b) {
     int result = order(a->comm, b->comm);
+    if (!result)
+        result = order_numbers(a->identity, b->identity);
     return result || !core_is_local(a->comm) ? result : order(a->process, b->process);
 }
 
@@ -255,16 +257,24 @@ static void print_wait(FILE *file, const core_row *row) {
         fprintf(file, ", called at %s", row->place);
 }
 
-static void print_who(FILE *file, const core_row *row) {
-    if (row->home_rank != CORE_NO_NUMBER)
-        fprintf(file, "rank %d (process %d, thread %d)", row->home_rank, row->process, row->thread);
-    else
+/* `named`: with the communicator whose rank it is. */
+static void print_who(FILE *file, const core_row *row, bool named) {
+    if (row->home_rank == CORE_NO_NUMBER) {
         fprintf(file, "process %d", row->process);
+        return;
+    }
+    fprintf(file, "rank %d ", row->home_rank);
+    if (named) {
+        fputs("of ", file);
+        print_comm(file, row->home, row->process);
+        fputc(' ', file);
+    }
+    fprintf(file, "(process %d, thread %d)", row->process, row->thread);
 }
 
-static void print_row(FILE *file, const core_row *row) {
+static void print_row(FILE *file, const core_row *row, bool named) {
     fputs("  ", file);
-    print_who(file, row);
+    print_who(file, row, named);
     fputs(": ", file);
     switch ((enum core_presence)row->presence) {
     case CORE_ENDED:
@@ -296,30 +306,49 @@ static void print_row(FILE *file, const core_row *row) {
     fputc('\n', file);
 }
 
-/* Where a rank is in a collective that others wait in. */
-enum { MISSING, STARTED, WAITS, IS_OVER };
+/* Where a rank is in a collective that others wait in. Nothing is known of those whose process does not answer, and who gave the communicator back is
+ * through with it. */
+enum { UNKNOWN, MISSING, STARTED, PREPARED, WAITS, IS_OVER };
 
-/* Notes what the ranks have begun that the wait is of. */
-static void note_begun(const core_roll *roll, const core_row *wait, unsigned char *where) {
-    const bool persistent = wait->collective == CORE_PERSISTENT;
-    const uint64_t number = persistent ? wait->round : wait->sequence;
+/* Where it is, as a row tells of what it has begun. */
+static int place_of(const core_row *begun, const core_row *wait) {
+    const bool persistent = wait->collective == CORE_PERSISTENT, itself = begun->collective == wait->collective;
+    const uint64_t number = persistent && itself ? wait->round : wait->sequence;
+    const uint64_t reached = begun->collective == CORE_PERSISTENT || !itself ? begun->round : begun->sequence;
+    if (reached < number)
+        return MISSING;
+    if (!itself) /* prepared, and started as its own row tells; of processes there is none */
+        return begun->thread == CORE_NO_NUMBER ? PREPARED : UNKNOWN;
+    return begun->over >= number ? IS_OVER : STARTED;
+}
+
+/* The first row of those that stand together for what `sought` is of. */
+static size_t first_begun(const core_roll *roll, const core_row *sought) {
     size_t low = first_of(roll, CORE_BEGUN), high = roll->count;
-    while (low < high) { /* the first of its communicator */
+    while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (compare_begun(&roll->rows[middle], wait) < 0)
+        if (compare_begun(&roll->rows[middle], sought) < 0)
             low = middle + 1;
         else
             high = middle;
     }
-    for (; low < roll->count && compare_begun(&roll->rows[low], wait) == 0; low++) {
-        const core_row *begun = &roll->rows[low];
-        if (begun->rank >= 0 && begun->rank < wait->ranks && (persistent ? begun->round : begun->sequence) >= number)
-            where[begun->rank] = begun->over >= number ? IS_OVER : STARTED;
+    return low;
+}
+
+static void note_begun(const core_roll *roll, const core_row *wait, int collective, unsigned char *where) {
+    core_row sought = *wait;
+    sought.collective = collective;
+    for (size_t at = first_begun(roll, &sought); at < roll->count && compare_begun(&roll->rows[at], &sought) == 0;
+         at++) {
+        const core_row *begun = &roll->rows[at];
+        if (begun->rank >= 0 && begun->rank < wait->ranks)
+            where[begun->rank] = (unsigned char)place_of(begun, wait);
     }
 }
 
-/* Names the ranks of the wait's communicator that are `there`. */
-static void print_ranks(FILE *file, const core_row *wait, const unsigned char *where, int there, const char *what) {
+/* Names the ranks of the wait's communicator that are `there`. `shared`: others have its number. */
+static void print_ranks(FILE *file, const core_row *wait, bool shared, const unsigned char *where, int there,
+                        const char *what) {
     int found = 0;
     for (int rank = 0; rank < wait->ranks; rank++) {
         if (where[rank] != there)
@@ -327,6 +356,8 @@ static void print_ranks(FILE *file, const core_row *wait, const unsigned char *w
         if (found == 0) {
             fprintf(file, "  %s ", what);
             print_operation(file, wait);
+            if (shared)
+                fprintf(file, " (that of process %d)", wait->process);
             fputs(": rank", file);
         }
         if (found++ < MANY_RANKS)
@@ -338,6 +369,14 @@ static void print_ranks(FILE *file, const core_row *wait, const unsigned char *w
         fprintf(file, " of %d\n", wait->ranks);
 }
 
+/* Does somebody wait on another communicator of that number? Those within processes are told apart anyhow. */
+static bool is_shared(const core_roll *roll, const core_row *wait) {
+    for (size_t at = first_of(roll, CORE_WAITING); at < first_of(roll, CORE_BEGUN); at++)
+        if (roll->rows[at].comm == wait->comm && roll->rows[at].identity != wait->identity)
+            return true;
+    return false;
+}
+
 /* A collective whose waits stand in rows first … end-1: which ranks of the communicator are not in it? */
 static void print_missing(FILE *file, const core_roll *roll, size_t first, size_t end) {
     const core_row *wait = &roll->rows[first];
@@ -346,19 +385,37 @@ static void print_missing(FILE *file, const core_roll *roll, size_t first, size_
     unsigned char *where = calloc((size_t)wait->ranks, 1);
     if (!where)
         return;
-    note_begun(roll, wait, where);
+    note_begun(roll, wait, CORE_COLLECTIVE, where);
+    if (wait->collective == CORE_PERSISTENT)
+        note_begun(roll, wait, CORE_PERSISTENT, where);
     for (size_t i = first; i < end; i++)
         if (roll->rows[i].rank >= 0 && roll->rows[i].rank < wait->ranks)
             where[roll->rows[i].rank] = WAITS;
-    print_ranks(file, wait, where, MISSING, "missing in");
-    print_ranks(file, wait, where, STARTED, "started, not waiting in");
+    const bool shared = is_shared(roll, wait);
+    print_ranks(file, wait, shared, where, MISSING, "missing in");
+    print_ranks(file, wait, shared, where, STARTED, "started, not waiting in");
+    print_ranks(file, wait, shared, where, PREPARED, "not waiting in");
     free(where);
+}
+
+/* Are there ranks of several communicators? */
+static bool has_several_homes(const core_roll *roll, size_t last) {
+    int32_t home = CORE_NO_NUMBER;
+    for (size_t i = 0; i < last; i++) {
+        if (roll->rows[i].home == CORE_NO_NUMBER || core_is_local(roll->rows[i].home))
+            continue;
+        if (home != CORE_NO_NUMBER && roll->rows[i].home != home)
+            return true;
+        home = roll->rows[i].home;
+    }
+    return false;
 }
 
 void core_roll_print(FILE *file, const core_roll *roll, bool whole) {
     const size_t first = first_of(roll, CORE_WAITING), last = first_of(roll, CORE_BEGUN);
+    const bool named = has_several_homes(roll, last);
     for (size_t i = 0; i < last; i++)
-        print_row(file, &roll->rows[i]);
+        print_row(file, &roll->rows[i], named);
     for (size_t at = first, end; whole && at < last; at = end) {
         end = end_of_group(roll, at);
         print_missing(file, roll, at, end);

@@ -20,7 +20,7 @@ enum core_presence {
     CORE_NOT_ENTERED, /* nobody has entered the team under this number, or who had has left */
     CORE_OUTSIDE,     /* the thread waits for nothing in weft */
     CORE_WAITING,
-    CORE_BEGUN, /* what a rank has begun on a communicator, wherever its thread is: no line, but it tells who is missing */
+    CORE_BEGUN, /* of each rank of each communicator that stands: what it has begun, wherever its thread is. No line, but it tells who is missing */
     CORE_PRESENCES
 };
 
@@ -47,10 +47,11 @@ typedef struct core_row {
         ranks; /* waiting, begun: on which communicator (0: the process communicator), as which rank of how many */
     int32_t root, peer, tag; /* or CORE_NO_NUMBER */
     int32_t collective;      /* as above; 0: it is none */
+    uint64_t identity;       /* tells communicators of one number apart, where they have no process in common */
     uint64_t number;         /* of this wait among those of the process */
     uint64_t sequence;       /* of the collective on its communicator, begun: of the last one; 0: none */
-    uint64_t round;          /* of a persistent one */
-    uint64_t over;           /* begun: up to this one, or this round, they are over as well, as far as is known */
+    uint64_t round; /* of a persistent one; begun, of those that are not: how many persistent ones were prepared */
+    uint64_t over;  /* begun: up to this one, or this round, they are over as well, as far as is known */
     uint64_t bytes;
     double waited_s;
     char call[CORE_CALL_BYTES];   /* "weft_barrier" */

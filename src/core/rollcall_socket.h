@@ -15,7 +15,7 @@
 #define CORE_ROLLCALL_VARIABLE "WEFTRUN_SESSION"
 #define CORE_ROLLCALL_SOCKET   "rollcall"
 #define CORE_PACKET_ROWS       32
-#define CORE_PACKET_VERSION    4
+#define CORE_PACKET_VERSION    5
 #define CORE_KEY_BYTES         16
 
 enum core_packet_kind {

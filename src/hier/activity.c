@@ -27,6 +27,7 @@ hier_doing hier_doing_on(const weft_comm *comm, const char *call) {
     return (hier_doing){.call = call,
                         .bytes = CORE_NO_BYTES,
                         .comm = hier_comm_number(comm),
+                        .identity = comm->ledger ? comm->ledger->generation : 0,
                         .rank = hier_rank_of(comm),
                         .ranks = comm->size,
                         .root = CORE_NO_NUMBER,

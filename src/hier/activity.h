@@ -31,11 +31,11 @@ typedef struct hier_doing {
     const void *caller;
     uint64_t since_ns;
     uint64_t tested_ns; /* it tests again and again, when last; 0: it is in a call that waits */
-    uint64_t sequence, round, bytes;
+    uint64_t identity, sequence, round, bytes;
     int64_t comm, rank, ranks, root, peer, tag, collective;
 } hier_doing;
 
-enum { HIER_DOING_WORDS = 15 };
+enum { HIER_DOING_WORDS = 16 };
 _Static_assert(sizeof(hier_doing) == HIER_DOING_WORDS * sizeof(uint64_t), "words without padding");
 
 /**
@@ -62,8 +62,18 @@ typedef struct hier_listed {
     struct hier_listed *next;
 } hier_listed;
 
+/** Of the threads without an agent, which are told of together: who tests again and again on process communicators. */
+typedef struct hier_testers {
+    _Atomic unsigned tests; /* in vain, as far as they are counted; relaxed, and some may be lost */
+    pthread_mutex_t lock;   /* of the next */
+    bool listed;
+    uint64_t since_ns;
+    hier_activity activity;
+} hier_testers;
+
 typedef struct hier_roster {
     pthread_mutex_t lock;
+    hier_testers testers;
     bool watched; /* somebody reads; set before there are handles */
     uint64_t ids;
     hier_activity *first;
@@ -87,6 +97,10 @@ void hier_roster_destroy(hier_roster *roster);
 /** Lists an activity, known by a handle or (comm NULL) not by one; takes it from the list. */
 void hier_roster_add(hier_roster *roster, hier_activity *activity, const struct weft_comm *comm);
 void hier_roster_remove(hier_roster *roster, hier_activity *activity);
+
+/** One that is known by `left` is known by `other` from now on. */
+void hier_roster_rename(hier_roster *roster, hier_activity *activity, const struct weft_comm *left,
+                        const struct weft_comm *other);
 
 /** The same for a communicator: who has not entered it is told, and what has been begun on it. */
 void hier_roster_list(hier_roster *roster, hier_listed *listed);

@@ -206,8 +206,9 @@ struct weft_comm {
     weft_request *running;               /* in no order; persistent ones that wait for their slot, too */
     weft_request *queued, **queued_last; /* the others that do, in the order of their calls */
     /* Of a process communicator: */
-    _Atomic uint64_t sequence; /* its collectives so far: written under the funnel, read by the roster, relaxed */
-    uint64_t persistent_sequence;
+    /* Its collectives so far, and up to which they are over: written under the funnel, read by the roster, relaxed. */
+    _Atomic uint64_t sequence, persistent_sequence, over;
+    size_t under_way;         /* of them */
     size_t operations;        /* collectives that a user has handles on; under the funnel */
     struct hier_derived *own; /* of one that was split: what layout and mailbox are part of */
     weft_comm *next_of_world; /* of those that were split */

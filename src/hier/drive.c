@@ -78,6 +78,14 @@ bool hier_has_more_to_do(const hier_world *world) {
            hier_agent_of_caller(world);
 }
 
+/* The handle that the thread has had for longest. */
+static const weft_comm *oldest_of(const hier_agent *agent) {
+    const weft_comm *oldest = agent->comms;
+    while (oldest->next_of_agent)
+        oldest = oldest->next_of_agent;
+    return oldest;
+}
+
 void hier_agent_part(weft_comm *comm) {
     hier_agent *agent = comm->agent;
     weft_comm **link = &agent->comms;
@@ -85,8 +93,10 @@ void hier_agent_part(weft_comm *comm) {
         link = &(*link)->next_of_agent;
     *link = comm->next_of_agent;
     atomic_store_explicit(&comm->mailbox->bell, &comm->mailbox->spare, memory_order_release);
-    if (agent->comms)
+    if (agent->comms) {
+        hier_roster_rename(&comm->world->roster, &agent->activity, comm, oldest_of(agent));
         return;
+    }
     self = NULL;
     if (comm->world->progresses)
         hier_lending_part(comm->world, agent);

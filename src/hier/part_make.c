@@ -193,7 +193,9 @@ static bool may_repeat(const weft_comm *comm, const hier_part *part) {
 int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request) {
     /* Counted whatever comes of the call: the other ranks count it too. Starts come in any order, but not this call: the next collective
      * tells those apart that have prepared different ones. */
-    uint64_t number = persistent ? comm->member->rings++ : 0;
+    uint64_t number = atomic_load_explicit(&comm->member->rings, memory_order_relaxed);
+    if (persistent)
+        atomic_store_explicit(&comm->member->rings, number + 1, memory_order_relaxed);
     if (persistent)
         comm->member->chain = hier_chain(comm->member->chain, ~arguments->signature);
     hier_part *part = take(comm);

@@ -70,8 +70,12 @@ static inline void observe_end(const hier_operation *request) {
 /* The schedule of a request is done: called by whoever progresses the engine. */
 static void finished(void *argument, int error) {
     hier_operation *request = argument;
+    weft_comm *comm = request->base.comm;
     request->error = error;
     request->complete = true;
+    if (!request->id.persistent && --comm->under_way == 0)
+        atomic_store_explicit(&comm->over, atomic_load_explicit(&comm->sequence, memory_order_relaxed),
+                              memory_order_relaxed);
     if (error)
         hier_ledger_stop(request->base.comm->world, request->id, error);
     observe_end(request);
@@ -166,6 +170,7 @@ static void run(hier_operation *request) {
     inter_execution *execution = &request->execution;
     request->base.active = true;
     request->complete = false;
+    request->base.comm->under_way += !request->id.persistent;
     hier_observe_choice(request->base.comm, request->plan.algorithm, -1);
     request->began_ticks = hier_observe_start(request->base.comm, request->plan.view.collective);
     execution->argument = request;
@@ -213,21 +218,18 @@ int hier_request_result(const weft_request *request) {
     return WEFT_SUCCESS;
 }
 
-/* The number of the next call is this one. Relaxed: only the roster reads it elsewhere than under the funnel. */
-static inline void set_next(weft_comm *comm, bool persistent, uint64_t number) {
-    if (persistent)
-        comm->persistent_sequence = number;
-    else
-        atomic_store_explicit(&comm->sequence, number, memory_order_relaxed);
+/* The numbers of the next calls. Relaxed: only the roster reads them elsewhere than under the funnel. */
+static inline _Atomic uint64_t *next_of(weft_comm *comm, bool persistent) {
+    return persistent ? &comm->persistent_sequence : &comm->sequence;
 }
 
-static inline uint64_t next_of(const weft_comm *comm, bool persistent) {
-    return persistent ? comm->persistent_sequence : atomic_load_explicit(&comm->sequence, memory_order_relaxed);
+static inline void set_next(weft_comm *comm, bool persistent, uint64_t number) {
+    atomic_store_explicit(next_of(comm, persistent), number, memory_order_relaxed);
 }
 
 /* The number of a call. Under the funnel. */
 static inline inter_id next_number(weft_comm *comm, const hier_arguments *arguments, bool persistent) {
-    inter_id id = {comm->context, next_of(comm, persistent), persistent, 0};
+    inter_id id = {comm->context, atomic_load_explicit(next_of(comm, persistent), memory_order_relaxed), persistent, 0};
     set_next(comm, persistent, id.sequence + 1);
     if (!comm->ledger) /* its process is alone in it */
         return id;

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <hier/activity.h>
 #include <hier/comm.h>
+#include <hier/ledger.h>
 #include <string.h>
 
 /* Waits are numbered a thread; these bits tell the threads apart. */
@@ -14,18 +15,31 @@
 
 void hier_roster_init(hier_roster *roster) {
     pthread_mutex_init(&roster->lock, NULL);
+    pthread_mutex_init(&roster->testers.lock, NULL);
 }
 
 void hier_roster_destroy(hier_roster *roster) {
+    pthread_mutex_destroy(&roster->testers.lock);
     pthread_mutex_destroy(&roster->lock);
+}
+
+static void name(hier_activity *activity, const weft_comm *comm) {
+    activity->thread = comm ? comm->thread : CORE_NO_NUMBER;
+    activity->home = comm ? hier_comm_number(comm) : CORE_NO_NUMBER;
+    activity->home_rank = comm ? comm->rank : CORE_NO_NUMBER;
+}
+
+void hier_roster_rename(hier_roster *roster, hier_activity *activity, const weft_comm *left, const weft_comm *other) {
+    pthread_mutex_lock(&roster->lock);
+    if (activity->home == hier_comm_number(left))
+        name(activity, other);
+    pthread_mutex_unlock(&roster->lock);
 }
 
 void hier_roster_add(hier_roster *roster, hier_activity *activity, const weft_comm *comm) {
     pthread_mutex_lock(&roster->lock);
     activity->id = ++roster->ids;
-    activity->thread = comm ? comm->thread : CORE_NO_NUMBER;
-    activity->home = comm ? hier_comm_number(comm) : CORE_NO_NUMBER;
-    activity->home_rank = comm ? comm->rank : CORE_NO_NUMBER;
+    name(activity, comm);
     activity->next = roster->first;
     roster->first = activity;
     pthread_mutex_unlock(&roster->lock);
@@ -100,6 +114,7 @@ static void fill_wait(core_row *row, const hier_doing *doing) {
     row->peer = (int32_t)doing->peer;
     row->tag = (int32_t)doing->tag;
     row->collective = (int32_t)doing->collective;
+    row->identity = doing->identity;
     row->sequence = doing->sequence;
     row->round = doing->round;
     row->bytes = doing->bytes;
@@ -123,8 +138,10 @@ static bool call_activity(const hier_activity *activity, int process, core_roll 
     if (!hier_activity_read(activity, &doing, &number) || !doing.call)
         return true; /* who writes all the time waits for nothing */
     if (doing.tested_ns) {
-        if (seconds_since(doing.tested_ns) > TESTS_S)
+        if (seconds_since(doing.tested_ns) > TESTS_S) {
+            roll->count -= activity->home == CORE_NO_NUMBER; /* of no thread */
             return true;
+        }
         number = doing.since_ns; /* however often it has tested */
     }
     row->number = activity->id << THREAD_SHIFT | (number & (((uint64_t)1 << THREAD_SHIFT) - 1));
@@ -153,36 +170,36 @@ static bool call_numbers(const weft_team *team, int process, core_roll *roll) {
 }
 
 /* A row of what a rank has begun on a communicator; NULL without memory. */
-static core_row *add_begun(core_roll *roll, int process, int32_t comm, int rank) {
+static core_row *add_begun(core_roll *roll, int process, int32_t comm, const hier_ledger *ledger, int rank) {
     core_row *row = core_roll_add(roll);
     if (!row)
         return NULL;
     row->presence = CORE_BEGUN;
     row->process = process;
     row->comm = comm;
+    row->identity = ledger ? ledger->generation : 0;
     row->rank = rank;
     row->collective = CORE_COLLECTIVE;
     return row;
 }
 
-/* Of the threads of a team, in a `ring` of it or (NULL) beside them. */
+/* Of the threads of a team, in a `ring` of it or (NULL) beside them. Relaxed: nothing is read of what is begun, prepared or over. */
 static bool call_members(const weft_team *team, const hier_ring *ring, int process, core_roll *roll) {
     const intra_team *intra = ring ? ring->intra : team->intra;
     for (int thread = 0; thread < intra->threads; thread++) {
-        uint64_t taken = intra_taken(&intra->members[thread]);
+        const intra_member *member = &intra->members[thread];
         int place = (int)team->layout.offsets[team->node] + thread;
-        if (!taken)
-            continue;
-        core_row *row = add_begun(roll, process, hier_team_number(team), hier_layout_rank(&team->layout, place));
+        core_row *row =
+            add_begun(roll, process, hier_team_number(team), team->ledger, hier_layout_rank(&team->layout, place));
         if (!row)
             return false;
-        /* Relaxed: nothing is read of what is over. The last value: the thread has retired, when all that it took are. */
+        row->thread = thread;
+        /* The last value: the thread has retired, when all that it took are. */
         row->over = atomic_load_explicit(&intra->completed[thread].flag.value, memory_order_relaxed);
-        row->sequence = ring ? ring->number + 1 : taken;
-        if (ring) {
+        row->sequence = ring ? ring->number + 1 : intra_taken(member);
+        row->round = ring ? intra_taken(member) : atomic_load_explicit(&member->rings, memory_order_relaxed);
+        if (ring)
             row->collective = CORE_PERSISTENT;
-            row->round = taken;
-        }
     }
     return true;
 }
@@ -196,13 +213,15 @@ static bool call_team(weft_team *team, int process, core_roll *roll) {
     return good;
 }
 
-/* Who is through with a collective of processes is not told apart from who has only begun it. */
+/* As in request.c. */
 static bool call_comm(const weft_comm *comm, int process, core_roll *roll) {
-    uint64_t taken = atomic_load_explicit(&comm->sequence, memory_order_relaxed); /* as in request.c */
-    core_row *row = taken ? add_begun(roll, process, hier_comm_number(comm), comm->rank) : NULL;
-    if (row)
-        row->sequence = taken;
-    return !taken || row;
+    core_row *row = add_begun(roll, process, hier_comm_number(comm), comm->ledger, comm->rank);
+    if (!row)
+        return false;
+    row->sequence = atomic_load_explicit(&comm->sequence, memory_order_relaxed);
+    row->round = atomic_load_explicit(&comm->persistent_sequence, memory_order_relaxed);
+    row->over = atomic_load_explicit(&comm->over, memory_order_relaxed);
+    return true;
 }
 
 bool hier_roster_call(hier_roster *roster, int process, core_roll *roll) {

@@ -60,6 +60,43 @@ void hier_tests_no_more(hier_agent *agent) {
     agent->tests = 0;
 }
 
+static void end_tests(hier_roster *roster, hier_testers *testers) {
+    pthread_mutex_lock(&testers->lock);
+    if (testers->listed)
+        hier_roster_remove(roster, &testers->activity);
+    testers->listed = false;
+    pthread_mutex_unlock(&testers->lock);
+}
+
+static void tell_tests(hier_roster *roster, hier_testers *testers, const hier_wait *wait) {
+    hier_doing doing = wait->describe(wait->argument);
+    doing.tested_ns = core_now_ns();
+    pthread_mutex_lock(&testers->lock);
+    if (!testers->listed) {
+        testers->since_ns = doing.tested_ns;
+        memset(&testers->activity, 0, sizeof(testers->activity));
+        hier_roster_add(roster, &testers->activity, NULL);
+    }
+    testers->listed = true;
+    doing.since_ns = testers->since_ns;
+    hier_activity_begin(&testers->activity, &doing);
+    pthread_mutex_unlock(&testers->lock);
+}
+
+void hier_tested_without_agent(const hier_wait *wait, bool found) {
+    hier_roster *roster = &wait->world->roster;
+    hier_testers *testers = &roster->testers;
+    unsigned tests = atomic_load_explicit(&testers->tests, memory_order_relaxed);
+    if (tests < HIER_LOOKS_OF_A_LONG_WAIT || found)
+        atomic_store_explicit(&testers->tests, found ? 0 : tests + 1, memory_order_relaxed);
+    if (tests < HIER_LOOKS_OF_A_LONG_WAIT)
+        return;
+    if (found)
+        end_tests(roster, testers);
+    else
+        tell_tests(roster, testers, wait);
+}
+
 static void fill_message(hier_doing *doing, const hier_message *message) {
     bool sends = message->base.kind == HIER_SEND;
     doing->peer = sends ? message->envelope.peer : message->receive.match.source;

@@ -25,12 +25,16 @@ static inline void hier_call_looks(hier_call *call, bool tired) {
 void hier_tests_in_vain(const hier_wait *wait) __attribute__((cold));
 void hier_tests_no_more(hier_agent *agent) __attribute__((cold));
 
+void hier_tested_without_agent(const hier_wait *wait, bool found);
+
 /** A call that waits or tests is over. */
 static inline void hier_tested(const hier_wait *wait, bool found) {
     hier_agent *agent = wait->agent;
-    if (!agent || !wait->world->roster.watched)
+    if (!wait->world->roster.watched)
         return;
-    if (found && agent->tests)
+    if (!agent)
+        hier_tested_without_agent(wait, found);
+    else if (found && agent->tests)
         hier_tests_no_more(agent);
     else if (!found && ++agent->tests >= HIER_LOOKS_OF_A_LONG_WAIT)
         hier_tests_in_vain(wait);

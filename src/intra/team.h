@@ -132,7 +132,7 @@ typedef struct intra_member {
     uint64_t waited_ticks;     /* in the slow part of waits; whoever counts it sets it to 0 */
     uint64_t completed;        /* this one has completed all up to this one … */
     uint64_t ahead;            /* … and so many of those after it … */
-    uint64_t rings;            /* how many collectives have got rings of their own */
+    _Atomic uint64_t rings;    /* how many collectives have got rings of their own: as the sequence */
     unsigned steps;            /* of agreements on contexts, hier's (contexts.c) */
     bool *over;                /* … these, by slot */
     intra_scratch scratch[INTRA_SCRATCHES]; /* of blocking collectives */

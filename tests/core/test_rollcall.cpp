@@ -39,6 +39,15 @@ class RollCall : public testing::Test {
         row->number = uint64_t(process * 100 + thread) * 1000;
         return row;
     }
+    core_row *begun(int rank, uint64_t sequence, uint64_t over, int comm = 1) {
+        core_row *row = add(CORE_BEGUN, 0, rank);
+        row->comm = comm;
+        row->rank = rank;
+        row->collective = CORE_COLLECTIVE;
+        row->sequence = sequence;
+        row->over = over;
+        return row;
+    }
     std::string print(bool whole = true) {
         core_roll_sort(&roll);
         char *text = nullptr;
@@ -109,6 +118,8 @@ TEST_F(RollCall, Lines) {
     row->rank = 2;
     row->ranks = 4;
     row->comm = 2;
+    for (int rank : {0, 1, 3})
+        begun(rank, 3, 3, 2);
     row = waits(2, CORE_NO_NUMBER, "weft_recv", 0, 0);
     row->home = row->home_rank = CORE_NO_NUMBER;
     row->rank = 2;
@@ -125,27 +136,19 @@ TEST_F(RollCall, Lines) {
 }
 
 TEST_F(RollCall, WhoIsOutOfACollectiveIsNotMissingInIt) {
-    auto begun = [&](int rank, uint64_t sequence, uint64_t over, int comm = 1) {
-        core_row *row = add(CORE_BEGUN, 0, 0);
-        row->comm = comm;
-        row->rank = rank;
-        row->collective = CORE_COLLECTIVE;
-        row->sequence = sequence;
-        row->over = over;
-        return row;
-    };
-    waits(0, 0, "weft_reduce", 3)->ranks = 6;
+    waits(0, 0, "weft_reduce", 3)->ranks = 8; // of rank 7 nothing is known
     begun(0, 3, 2);
     begun(1, 2, 2);
     begun(1, 9, 9, 2);
     begun(2, 3, 3);
     begun(3, 4, 2);
     begun(4, 7, UINT64_MAX);
-    begun(6, 3, 2);
+    begun(5, 0, 0);
+    begun(6, 3, 3);
     begun(-1, 3, 2);
     EXPECT_EQ(print(), "  rank 0 (process 0, thread 0): in weft_reduce #3 on communicator 1, for 5.0 s\n"
-                       "  missing in weft_reduce #3 on communicator 1: rank 1, 5 of 6\n"
-                       "  started, not waiting in weft_reduce #3 on communicator 1: rank 3 of 6\n");
+                       "  missing in weft_reduce #3 on communicator 1: rank 1, 5 of 8\n"
+                       "  started, not waiting in weft_reduce #3 on communicator 1: rank 3 of 8\n");
 }
 
 TEST_F(RollCall, PersistentOnesHaveRounds) {
@@ -156,7 +159,9 @@ TEST_F(RollCall, PersistentOnesHaveRounds) {
         row->round = thread ? 5 : 4;
         row->ranks = 4;
     }
-    for (int thread = 0; thread < 4; thread++)
+    begun(3, 0, 0)->round = 1; // has prepared one only
+    for (int thread = 0; thread < 3; thread++) {
+        begun(thread, 0, 0)->round = 2;
         for (uint64_t ring : {1, 2, 3}) {
             core_row *row = add(CORE_BEGUN, 0, 0);
             row->comm = 1;
@@ -165,11 +170,54 @@ TEST_F(RollCall, PersistentOnesHaveRounds) {
             row->sequence = ring;
             row->round = ring == 2 ? (thread % 3 ? 5 : 4) : 9;
         }
+    }
     const std::string wait = "in weft_wait for weft_barrier_init #2 on communicator 1";
+    EXPECT_EQ(print(), "  rank 0 (process 0, thread 0): " + wait + ", for 5.0 s\n  rank 1 (process 0, thread 1): " +
+                           wait + ", for 5.0 s\n  rank 2 (process 0, thread 2): " + wait + ", for 5.0 s\n  missing " +
+                           wait + ": rank 3 of 4\n  started, not waiting " + wait + ": rank 1, 2 of 4\n  missing " +
+                           wait + ": rank 0, 3 of 4\n");
+}
+
+TEST_F(RollCall, CommunicatorsOfOneNumber) {
+    for (int process = 0; process < 4; process++) {
+        core_row *row = process % 2 ? begun(1, 0, 0, 64) : waits(process, 0, "weft_barrier", 1, 64);
+        row->process = process;
+        row->rank = process % 2;
+        row->ranks = 2;
+        row->identity = uint64_t(process / 2 + 7);
+    }
+    std::string text = print();
+    for (const char *process : {"0", "2"})
+        EXPECT_NE(text.find(std::string("  missing in weft_barrier #1 on communicator 64 (that of process ") + process +
+                            "): rank 1 of 2\n"),
+                  std::string::npos)
+            << text;
+}
+
+// Of the persistent ones of processes only how many were prepared is known.
+TEST_F(RollCall, PersistentOnesOfProcesses) {
+    core_row *row = waits(0, CORE_NO_NUMBER, "weft_wait", 2, 0);
+    strcpy(row->of, "weft_barrier_init");
+    row->home_rank = CORE_NO_NUMBER;
+    row->collective = CORE_PERSISTENT;
+    row->rank = 0;
+    row->ranks = 3;
+    for (int rank = 0; rank < 3; rank++) {
+        row = begun(rank, 0, 0, 0);
+        row->thread = CORE_NO_NUMBER;
+        row->round = rank == 2 ? 1 : 2;
+    }
+    const std::string wait = "in weft_wait for weft_barrier_init #2 on the process communicator";
+    EXPECT_EQ(print(), "  process 0: " + wait + ", for 5.0 s\n  missing " + wait + ": rank 2 of 3\n  not waiting " +
+                           wait + ": rank 1 of 3\n");
+}
+
+TEST_F(RollCall, RanksOfSeveralTeamsAreNamedByThem) {
+    waits(0, 0, "weft_barrier", 1);
+    add(CORE_OUTSIDE, 0, 1)->home = 2;
     EXPECT_EQ(print(),
-              "  rank 0 (process 0, thread 0): " + wait + ", for 5.0 s\n  rank 1 (process 0, thread 1): " + wait +
-                  ", for 5.0 s\n  rank 2 (process 0, thread 2): " + wait + ", for 5.0 s\n  started, not waiting " +
-                  wait + ": rank 1, 2, 3 of 4\n  missing " + wait + ": rank 0, 3 of 4\n");
+              "  rank 1 of communicator 2 (process 0, thread 1): outside weft\n"
+              "  rank 0 of communicator 1 (process 0, thread 0): in weft_barrier #1 on communicator 1, for 5.0 s\n");
 }
 
 TEST_F(RollCall, OfAPartOfAJobNobodyIsCalledMissing) {
@@ -180,6 +228,8 @@ TEST_F(RollCall, OfAPartOfAJobNobodyIsCalledMissing) {
 TEST_F(RollCall, ManyMissing) {
     core_row *row = waits(0, 0, "weft_barrier", 1);
     row->ranks = 100;
+    for (int rank = 0; rank < 100; rank++)
+        begun(rank, rank == 0, 0);
     std::string text = print();
     EXPECT_NE(text.find(": rank 1, 2, 3,"), std::string::npos) << text;
     EXPECT_NE(text.find(" 32 and 67 more of 100\n"), std::string::npos) << text;

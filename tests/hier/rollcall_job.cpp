@@ -219,6 +219,27 @@ void mixed(weft_comm *world, weft_comm *) {
     expect(weft_comm_free(&turns));
 }
 
+// Every two processes have a communicator, both of one number, and of each the second rank is late.
+void groups(weft_comm *world, weft_comm *) {
+    weft_comm *pair = nullptr;
+    expect(weft_comm_split(world, weft_rank(world) / 2, 0, &pair));
+    if (weft_rank(pair) == 1)
+        wait_outside();
+    barrier(pair);
+    expect(weft_comm_free(&pair));
+}
+
+// The second process is through with the reduction, and gives its communicator back.
+void give_back(weft_comm *world, weft_comm *) {
+    weft_comm *comm = nullptr;
+    double value = 1, sum = 0;
+    expect(weft_comm_dup(world, &comm));
+    if (weft_rank(comm) == 1)
+        wait_outside();
+    expect(weft_reduce(&value, &sum, 1, WEFT_DOUBLE, WEFT_SUM, 0, comm));
+    expect(weft_comm_free(&comm));
+}
+
 // Each process has a communicator of its own, on which the thread with the process's number is alone in a barrier.
 void within(weft_comm *world, weft_comm *) {
     weft_comm *own = nullptr;
@@ -255,6 +276,8 @@ const Mode modes[] = {{"skip", skip},
                       {"start", start},
                       {"restart", restart},
                       {"mixed", mixed},
+                      {"groups", groups},
+                      {"give_back", give_back},
                       {"healthy", healthy},
                       {"busy", busy}};
 
@@ -313,6 +336,17 @@ void processes() {
     expect(weft_wait(&request, WEFT_STATUS_IGNORE));
 }
 
+// Ranks are processes that test for what nobody sends.
+void test_processes() {
+    int value = 0, done = 0;
+    weft_request *request = WEFT_REQUEST_NULL;
+    expect(weft_irecv(&value, 1, WEFT_INT, 0, 1, weft_process_comm(), &request));
+    while (!may_go_on())
+        test(&request, &done);
+    expect(weft_cancel(&request));
+    expect(weft_wait(&request, WEFT_STATUS_IGNORE));
+}
+
 // One report, by process 0, with a line for every thread of every process.
 bool is_whole(int processes, int threads) {
     std::string report = text_of(file);
@@ -353,6 +387,8 @@ int main(int argc, char **argv) {
         unentered();
     if (mode == "processes")
         processes();
+    if (mode == "test_processes")
+        test_processes();
     for (const Mode &one : modes)
         if (mode == one.name)
             on_teams(one.run);

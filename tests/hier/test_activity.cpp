@@ -131,9 +131,9 @@ TEST(Activity, NamesEveryThreadOfATeam) {
     worlds.run_processes([&](int rank, hier_world *world) {
         Rows before;
         ASSERT_TRUE(hier_roster_call(&world->roster, rank, &before.roll));
-        ASSERT_EQ(before.roll.count, 1u);
-        EXPECT_EQ(before.roll.rows[0].presence, CORE_OUTSIDE);
-        EXPECT_EQ(before.roll.rows[0].thread, CORE_NO_NUMBER);
+        ASSERT_EQ(before.roll.count, 2u); // and what it has begun
+        EXPECT_EQ(before.roll.rows[1].presence, CORE_OUTSIDE);
+        EXPECT_EQ(before.roll.rows[1].thread, CORE_NO_NUMBER);
 
         weft_team *team = nullptr;
         ASSERT_EQ(weft_team_create(world->process_comm, 3, &team), WEFT_SUCCESS);
@@ -162,11 +162,14 @@ TEST(Activity, NamesEveryThreadOfATeam) {
             seen = first && first->presence == CORE_WAITING && second && second->presence == CORE_OUTSIDE;
             if (!seen)
                 continue;
-            ASSERT_EQ(rows.begun(1).size(), 1u);
-            EXPECT_EQ(rows.begun(1)[0]->rank, 0);
-            EXPECT_EQ(rows.begun(1)[0]->sequence, 3u);
-            EXPECT_EQ(rows.begun(1)[0]->over, 2u);
-            EXPECT_EQ(rows.roll.count, 3u + rows.begun(1).size() + rows.begun(0).size());
+            ASSERT_EQ(rows.begun(1).size(), 3u);
+            for (int thread = 0; thread < 3; thread++) {
+                const core_row *begun = rows.begun(1)[size_t(thread)];
+                EXPECT_EQ(begun->rank, thread);
+                EXPECT_EQ(begun->sequence, thread == 0 ? 3u : 0u);
+                EXPECT_EQ(begun->over, thread == 0 ? 2u : 0u);
+            }
+            EXPECT_EQ(rows.roll.count, 3u + 3u + rows.begun(0).size());
             EXPECT_STREQ(first->call, "weft_bcast");
             EXPECT_EQ(first->collective, CORE_COLLECTIVE);
             EXPECT_EQ(first->sequence, 3u);

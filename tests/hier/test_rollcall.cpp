@@ -252,8 +252,9 @@ TEST(RollCallOf, Processes) {
 }
 
 // A job of 2 x 2 ranks is reported with these texts, and goes on.
-static void expect_reported(const std::string &mode, const std::vector<std::string> &texts) {
-    Job job(options("2x2"), mode);
+static void expect_reported(const std::string &mode, const std::vector<std::string> &texts,
+                            const std::string &shape = "2x2") {
+    Job job(options(shape), mode);
     for (const std::string &text : texts)
         ASSERT_TRUE(job.reports(text)) << job->err();
     job.go_on();
@@ -290,6 +291,22 @@ TEST(RollCallOf, ThoseWhoHaveStartedAPersistentCollectiveLessOften) {
 TEST(RollCallOf, RanksThatASplitHasMixed) {
     expect_reported("mixed", {"  rank 2 (process 1, thread 0): in weft_bcast #1 on communicator 64 as rank 1, root 2, ",
                               "  missing in weft_bcast #1 on communicator 64: rank 2 of 4\n"});
+}
+
+TEST(RollCallOf, CommunicatorsOfOneNumber) {
+    expect_reported("groups",
+                    {"  missing in weft_barrier #1 on communicator 64 (that of process 0): rank 1 of 2\n",
+                     "  missing in weft_barrier #1 on communicator 64 (that of process 2): rank 1 of 2\n"},
+                    "4x1");
+}
+
+TEST(RollCallOf, WhoHasGivenItsCommunicatorBackIsNotMissing) {
+    expect_reported("give_back", {"  missing in weft_reduce #1 on communicator 64: rank 1 of 4\n"});
+}
+
+TEST(RollCallOf, ProcessesThatTest) {
+    expect_reported("test_processes", {"process 0: in weft_test for weft_irecv on the process communicator",
+                                       "process 1: in weft_test for weft_irecv on the process communicator"});
 }
 
 TEST(RollCallOf, AJobThatMovesIsNotReported) {
