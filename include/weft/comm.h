@@ -48,7 +48,8 @@ WEFT_API int weft_comm_split(weft_comm *comm, int color, int key, weft_comm **ma
 
 /**
  * Frees what weft_comm_dup() or weft_comm_split() made, and sets *comm to NULL. Every rank of it calls this, and waits for nobody.
- * What it sent was received, or is lost; a synchronous send to a rank that has freed it may be complete, or never is.
+ * What it sent was received, or is lost; a send to a rank that has freed it, if it waits for its receive (synchronous, or
+ * longer than WEFT_EAGER_LIMIT), may be complete, or never is.
  * Errors: WEFT_ERR_ARG (null, freed before, or made by weft_init or weft_team_enter),
  * WEFT_ERR_THREAD (handle of another thread), WEFT_ERR_BUSY (a request is not completed, a persistent one not freed, or a buffer attached; the
  * communicator stays).

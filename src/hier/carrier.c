@@ -235,13 +235,6 @@ void hier_channel_settle(hier_channel *channel, uint32_t context) {
     }
 }
 
-void hier_channel_open(hier_channel *channel, uint32_t context, hier_boxes boxes) {
-    channel->boxes[context] = boxes;
-    if (channel->opened <= context)
-        channel->opened = context + 1;
-    hier_channel_settle(channel, context);
-}
-
 static bool make_peers(hier_channel *channel) {
     if (!channel->peers)
         channel->peers = calloc((size_t)channel->transport->size, sizeof(*channel->peers));
@@ -253,6 +246,33 @@ void hier_channel_overhear(hier_channel *channel, bool on) {
         return;
     channel->overhears = on;
     channel->transport->listen(channel->transport, on ? arrived : NULL, channel);
+}
+
+/* So many looks find all that lies there, were it not for what comes meanwhile. */
+#define OLD_LOOKS 10000
+
+/*
+ * Headers have the lower bits of an epoch. What nobody received on a communicator before may lie in the transport as long as nobody looks: once in half of
+ * the epochs that they tell apart it is taken out, and thereby lost.
+ */
+static void take_old(hier_channel *channel, uint64_t half_epochs) {
+    const bool overhears = channel->overhears;
+    channel->half_epochs = half_epochs;
+    if (!channel->transport)
+        return;
+    hier_channel_overhear(channel, true);
+    for (int look = 0; look < OLD_LOOKS && channel->transport->progress(channel->transport); look++)
+        continue;
+    hier_channel_overhear(channel, overhears);
+}
+
+void hier_channel_open(hier_channel *channel, uint32_t context, hier_boxes boxes) {
+    if (boxes.mailboxes && boxes.epoch >> (HIER_EPOCH_BITS - 1) != channel->half_epochs)
+        take_old(channel, boxes.epoch >> (HIER_EPOCH_BITS - 1));
+    channel->boxes[context] = boxes;
+    if (channel->opened <= context)
+        channel->opened = context + 1;
+    hier_channel_settle(channel, context);
 }
 
 int hier_channel_listen(hier_channel *channel) {

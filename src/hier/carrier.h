@@ -92,6 +92,7 @@ typedef struct hier_channel {
     bool overhears;                   /* listens for as long as something takes long */
     hier_peer *peers;                 /* by their number in the transport */
     hier_boxes boxes[INTER_CONTEXTS]; /* by context … */
+    uint64_t half_epochs;             /* of the last that was opened, in halves of what headers tell apart */
     uint32_t opened;                  /* … none from this one on was ever opened */
     hier_holding homeless;            /* for communicators that are not made yet */
     inter_completion *done;           /* of letters */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * The header of a message between processes. Word 0: context, flags, epoch, thread, number; word 1: source and tag. The epoch (contexts.h) tells
- * communicators apart that had a context one after the other, as far as there is room for it: of those made within 4095 of each other.
+ * communicators apart that had a context one after the other, as far as there is room for it; what is older has been taken out (take_old in carrier.c).
  */
 #ifndef HIER_WIRE_H
 #define HIER_WIRE_H

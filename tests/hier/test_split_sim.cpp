@@ -362,6 +362,33 @@ TEST(ManyCommunicators, DoNotReceiveWhatWasSentOnOnesLongBefore) {
     }
 }
 
+// The epoch in a header wraps around: the same bits, and the same context, 4096 communicators later.
+TEST(ManyCommunicators, DoNotReceiveWhatWasSentWhenTheirEpochWasLastThere) {
+    threads::Watchdog watchdog(280);
+    for (weft_thread_level level : {WEFT_THREAD_SERIALIZED, WEFT_THREAD_MULTIPLE}) {
+        SimWorlds worlds(JobShape{{1, 1}, level});
+        worlds.run([&](weft_comm *world) {
+            int rank = weft_rank(world), found = 0;
+            weft_comm *comm = nullptr;
+            for (int round = 0; round <= 4096; round++) {
+                EXPECT_EQ(weft_comm_dup(world, &comm), WEFT_SUCCESS) << weft_last_error();
+                if (rank == 0 && round == 0) {
+                    EXPECT_EQ(weft_send(&round, 1, WEFT_INT, 1, 7, comm), WEFT_SUCCESS);
+                }
+                if (round < 4096) {
+                    EXPECT_EQ(weft_comm_free(&comm), WEFT_SUCCESS) << weft_last_error();
+                }
+            }
+            for (int look = 0; rank == 1 && look < 1000; look++) {
+                EXPECT_EQ(weft_iprobe(WEFT_ANY_SOURCE, WEFT_ANY_TAG, comm, &found, WEFT_STATUS_IGNORE), WEFT_SUCCESS);
+                ASSERT_EQ(found, 0);
+            }
+            EXPECT_EQ(weft_comm_free(&comm), WEFT_SUCCESS) << weft_last_error();
+        });
+        ASSERT_FALSE(HasFailure());
+    }
+}
+
 // All contexts that there are: then there is an error on every rank, and after one was freed there is room again.
 TEST(ManyCommunicators, MoreThanCanStandAtOnce) {
     threads::Watchdog watchdog(280);
