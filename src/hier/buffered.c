@@ -107,8 +107,14 @@ int weft_comm_attach_buffer(weft_comm *comm, void *buffer, size_t bytes) {
     return WEFT_SUCCESS;
 }
 
+/* A wait until a buffer is empty. */
+typedef struct emptying {
+    weft_comm *comm;
+    const void *caller;
+} emptying;
+
 static bool is_empty(void *argument) {
-    weft_comm *comm = argument;
+    const weft_comm *comm = ((const emptying *)argument)->comm;
     for (const hier_message *buffered = comm->buffer.used; buffered; buffered = buffered->next_buffered)
         if (!hier_message_done(buffered))
             return false;
@@ -116,7 +122,10 @@ static bool is_empty(void *argument) {
 }
 
 static hier_doing describe(void *argument) {
-    return hier_doing_on(argument, "weft_comm_detach_buffer");
+    const emptying *waits = argument;
+    hier_doing doing = hier_doing_on(waits->comm, "weft_comm_detach_buffer");
+    doing.caller = waits->caller;
+    return doing;
 }
 
 int weft_comm_detach_buffer(weft_comm *comm, void **buffer, size_t *bytes) {
@@ -127,7 +136,8 @@ int weft_comm_detach_buffer(weft_comm *comm, void **buffer, size_t *bytes) {
         return core_error(WEFT_ERR_ARG, "rank %d: %s: %s is NULL", comm->rank, __func__, buffer ? "bytes" : "buffer");
     if (!comm->buffer.base)
         return core_error(WEFT_ERR_ARG, "rank %d: %s: no buffer is attached", comm->rank, __func__);
-    hier_wait wait = hier_wait_on(comm, is_empty, describe, comm);
+    emptying waits = {comm, __builtin_return_address(0)};
+    hier_wait wait = hier_wait_on(comm, is_empty, describe, &waits);
     hier_drive_until(&wait, false);
     tidy(comm);
     *buffer = comm->buffer.base;
