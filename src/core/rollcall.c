@@ -122,12 +122,29 @@ static int by_operation(const void *left, const void *right) {
     return result ? result : compare_places(a, b);
 }
 
-/* In rows that are sorted by presence: the first of this one, or of one behind it. */
-static size_t first_of(const core_roll *roll, enum core_presence presence) {
-    size_t first = 0;
-    while (first < roll->count && roll->rows[first].presence < (int32_t)presence)
-        first++;
-    return first;
+/* In sorted rows, from `low` on: the first that does not come before the one that is sought. */
+static size_t first_of(const core_roll *roll, size_t low, const core_row *sought,
+                       int (*compare)(const core_row *, const core_row *)) {
+    for (size_t high = roll->count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        if (compare(&roll->rows[middle], sought) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int compare_presences(const core_row *a, const core_row *b) {
+    return order(a->presence, b->presence);
+}
+
+static size_t first_wait(const core_roll *roll) {
+    return first_of(roll, 0, &(core_row){.presence = CORE_WAITING}, compare_presences);
+}
+
+static size_t first_begun(const core_roll *roll) {
+    return first_of(roll, 0, &(core_row){.presence = CORE_BEGUN}, compare_presences);
 }
 
 /* Behind the last row of the operation that begins at `first`. */
@@ -205,7 +222,7 @@ void core_roll_sort(core_roll *roll) {
     if (!roll->count)
         return;
     qsort(roll->rows, roll->count, sizeof(*roll->rows), by_operation);
-    size_t first = first_of(roll, CORE_WAITING), last = first_of(roll, CORE_BEGUN);
+    size_t first = first_wait(roll), last = first_begun(roll);
     if (first < last)
         sort_waits(roll, first, last);
 }
@@ -322,24 +339,11 @@ static int place_of(const core_row *begun, const core_row *wait) {
     return begun->over >= number ? IS_OVER : STARTED;
 }
 
-/* The first row of those that stand together for what `sought` is of. */
-static size_t first_begun(const core_roll *roll, const core_row *sought) {
-    size_t low = first_of(roll, CORE_BEGUN), high = roll->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_begun(&roll->rows[middle], sought) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static void note_begun(const core_roll *roll, const core_row *wait, int collective, unsigned char *where) {
     core_row sought = *wait;
     sought.collective = collective;
-    for (size_t at = first_begun(roll, &sought); at < roll->count && compare_begun(&roll->rows[at], &sought) == 0;
-         at++) {
+    size_t at = first_of(roll, first_begun(roll), &sought, compare_begun);
+    for (; at < roll->count && compare_begun(&roll->rows[at], &sought) == 0; at++) {
         const core_row *begun = &roll->rows[at];
         if (begun->rank >= 0 && begun->rank < wait->ranks)
             where[begun->rank] = (unsigned char)place_of(begun, wait);
@@ -371,7 +375,8 @@ static void print_ranks(FILE *file, const core_row *wait, bool shared, const uns
 
 /* Does somebody wait on another communicator of that number? Those within processes are told apart anyhow. */
 static bool is_shared(const core_roll *roll, const core_row *wait) {
-    for (size_t at = first_of(roll, CORE_WAITING); at < first_of(roll, CORE_BEGUN); at++)
+    const size_t last = first_begun(roll);
+    for (size_t at = first_wait(roll); at < last; at++)
         if (roll->rows[at].comm == wait->comm && roll->rows[at].identity != wait->identity)
             return true;
     return false;
@@ -412,7 +417,7 @@ static bool has_several_homes(const core_roll *roll, size_t last) {
 }
 
 void core_roll_print(FILE *file, const core_roll *roll, bool whole) {
-    const size_t first = first_of(roll, CORE_WAITING), last = first_of(roll, CORE_BEGUN);
+    const size_t first = first_wait(roll), last = first_begun(roll);
     const bool named = has_several_homes(roll, last);
     for (size_t i = 0; i < last; i++)
         print_row(file, &roll->rows[i], named);
