@@ -41,9 +41,10 @@ typedef struct weftrun_options {
     int threads; /* 0: -t was not given */
     enum weftrun_bind bind;
     bool tag_output, report_bindings, counters;
-    const char *trace; /* --trace, within main's argv; NULL: none */
-    double timeout_s;  /* 0: none */
-    char **program;    /* its argument vector, within main's argv */
+    const char *trace;  /* --trace, within main's argv; NULL: none */
+    double timeout_s;   /* 0: none */
+    int hang_timeout_s; /* 0: none */
+    char **program;     /* its argument vector, within main's argv */
 } weftrun_options;
 
 /* weftrun_options.c */

@@ -16,8 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const double GRACE_S = 1.0;  /* between SIGTERM and SIGKILL */
-static const double ABSENT_S = 1.0; /* so long may a rank be in PMIx that another has ended without */
+static const double GRACE_S = 1.0;    /* between SIGTERM and SIGKILL */
+static const double STARTING_S = 0.5; /* between two looks at who is in weft_init */
+static const double ABSENT_S = 1.0;   /* so long may a rank be in PMIx that another has ended without */
 
 struct job {
     const weftrun_options *options;
@@ -31,6 +32,8 @@ struct job {
     double time_limit_s, kill_s; /* on now_s()'s clock; 0: none */
     int absent;                  /* a rank that has ended well without ever having been in PMIx; -1: none */
     double absent_s;             /* when others that wait for it have done so long enough; 0: nobody is seen to */
+    bool starts;                 /* to look for ranks that are in weft_init for too long */
+    double starting_s;           /* since when one is; 0: none is */
 };
 
 static double now_s(void) {
@@ -140,15 +143,33 @@ static void look_at_signals(struct job *job) {
         look_at_ended(job);
 }
 
-static void time_out(struct job *job) {
-    char ranks[512];
+static bool runs(const struct job *job, int rank) {
+    return !job->processes.ended[rank];
+}
+
+static bool is_before_init(const struct job *job, int rank) {
+    return runs(job, rank) && weftrun_server_presence(rank) == WEFTRUN_UNKNOWN;
+}
+
+#define RANKS_BYTES 512
+
+/* "0 (pid 17), 1 (pid 18)": the ranks of which it is so. */
+static void list_ranks(const struct job *job, bool (*is_so)(const struct job *job, int rank), char text[RANKS_BYTES]) {
     size_t used = 0;
-    for (int rank = 0; rank < job->processes.count && used < sizeof(ranks) - 48; rank++)
-        if (!job->processes.ended[rank])
-            used += (size_t)snprintf(ranks + used, sizeof(ranks) - used, "%s%d (pid %ld)", used ? ", " : "", rank,
+    text[0] = 0;
+    for (int rank = 0; rank < job->processes.count && used < RANKS_BYTES - 48; rank++)
+        if (is_so(job, rank))
+            used += (size_t)snprintf(text + used, RANKS_BYTES - used, "%s%d (pid %ld)", used ? ", " : "", rank,
                                      (long)job->processes.pids[rank]);
-    weftrun_say("time-out after %g s; %d of %d ranks still ran: %s%s", job->options->timeout_s, job->processes.running,
-                job->processes.count, ranks, used < sizeof(ranks) - 48 ? "" : ", …");
+    if (used >= RANKS_BYTES - 48)
+        snprintf(text + used, RANKS_BYTES - used, ", …");
+}
+
+static void time_out(struct job *job) {
+    char ranks[RANKS_BYTES];
+    list_ranks(job, runs, ranks);
+    weftrun_say("time-out after %g s; %d of %d ranks still ran: %s", job->options->timeout_s, job->processes.running,
+                job->processes.count, ranks);
     end(job, WEFTRUN_EXIT_TIMEOUT);
 }
 
@@ -170,6 +191,38 @@ static void look_for_absent(struct job *job, double now) {
     }
 }
 
+static void tell_starting(const struct job *job, int waiting, double seconds) {
+    char absent[RANKS_BYTES];
+    list_ranks(job, is_before_init, absent);
+    weftrun_say("a wait has lasted %.1f s: rank %d (pid %ld) is in weft_init%s%s", seconds, waiting,
+                (long)job->processes.pids[waiting], *absent ? "; before it: rank " : "", absent);
+}
+
+/*
+ * Until a process has said hello, at the end of weft_init, nobody else tells that it waits there too long. Who is in it is seen by PMIx. Returns whether to
+ * look again.
+ */
+static bool look_for_starting(struct job *job, double now) {
+    int waiting = -1;
+    bool all = true;
+    for (int rank = 0; rank < job->processes.count; rank++) {
+        if (job->processes.ended[rank] || core_collector_knows(job->rollcall, rank))
+            continue;
+        all = false;
+        if (waiting < 0 && weftrun_server_presence(rank) == WEFTRUN_CONNECTED)
+            waiting = rank;
+    }
+    if (waiting < 0) {
+        job->starting_s = 0;
+    } else if (job->starting_s <= 0) {
+        job->starting_s = now;
+    } else if (now - job->starting_s >= job->options->hang_timeout_s) {
+        tell_starting(job, waiting, now - job->starting_s);
+        return false;
+    }
+    return !all;
+}
+
 static double earlier(double one, double other) {
     return one <= 0 || (other > 0 && other < one) ? other : one;
 }
@@ -183,8 +236,11 @@ static int look_at_clock(struct job *job) {
         look_for_absent(job, now);
     if (job->kill_s > 0 && now >= job->kill_s)
         kill_now(job);
+    if (!job->ending && job->starts)
+        job->starts = look_for_starting(job, now);
     double next = job->ending        ? job->kill_s
                   : job->absent >= 0 ? earlier(job->time_limit_s, now + ABSENT_S / 4)
+                  : job->starts      ? earlier(job->time_limit_s, now + STARTING_S)
                                      : job->time_limit_s;
     double left_ms = (next - now_s()) * 1e3 + 1;
     return next <= 0 ? -1 : left_ms < 0 ? 0 : left_ms > 1e6 ? 1000000 : (int)left_ms;
@@ -244,7 +300,11 @@ static bool start(struct job *job, const char *session, const sigset_t *inherite
 }
 
 int weftrun_job(const weftrun_options *options, const char *session, int signals, const sigset_t *inherited_mask) {
-    struct job job = {.options = options, .signals = signals, .processes.error_fd = -1, .absent = -1};
+    struct job job = {.options = options,
+                      .signals = signals,
+                      .processes.error_fd = -1,
+                      .absent = -1,
+                      .starts = options->hang_timeout_s > 0};
     time_t began = time(NULL);
     bool stopped = true;
     prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -128,12 +128,11 @@ static bool set_threads(const char *text, int *threads) {
     return setenv("OMP_NUM_THREADS", digits, 1) == 0 && setenv("WEFT_THREADS", digits, 1) == 0;
 }
 
-static bool set_hang_timeout(const char *text) {
-    int seconds;
+static bool set_hang_timeout(const char *text, int *seconds) {
     char number[16];
-    if (!read_number("--hang-timeout", text, 1000000, &seconds))
+    if (!read_number("--hang-timeout", text, 1000000, seconds))
         return false;
-    snprintf(number, sizeof(number), "%d", seconds);
+    snprintf(number, sizeof(number), "%d", *seconds);
     return setenv("WEFT_HANG_TIMEOUT", number, 1) == 0;
 }
 
@@ -187,7 +186,7 @@ static bool take(weftrun_options *options, int option, char **argv) {
     case OPTION_BIND:
         return read_bind(optarg, &options->bind);
     case OPTION_HANG:
-        return set_hang_timeout(optarg);
+        return set_hang_timeout(optarg, &options->hang_timeout_s);
     case OPTION_TIMEOUT:
         return read_seconds(optarg, &options->timeout_s);
     case OPTION_REPORT:

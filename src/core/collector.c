@@ -330,6 +330,11 @@ core_report core_collector_move(core_collector *collector, const bool *ended) {
     return (core_report){NULL, false};
 }
 
+bool core_collector_knows(const core_collector *collector, int process) {
+    const member *who = &collector->members[process];
+    return who->caller || who->through || who->lost;
+}
+
 bool core_collector_through(const core_collector *collector, int process) {
     return collector->members[process].through;
 }

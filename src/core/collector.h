@@ -38,6 +38,9 @@ typedef struct core_report {
  */
 core_report core_collector_move(core_collector *collector, const bool *ended);
 
+/** Has the process said hello, by what was moved? */
+bool core_collector_knows(const core_collector *collector, int process);
+
 /** Has the process been through weft_finalize, and not called weft_init again, by what was moved? */
 bool core_collector_through(const core_collector *collector, int process);
 

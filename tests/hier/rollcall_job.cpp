@@ -371,7 +371,8 @@ int main(int argc, char **argv) {
     file = argv[2];
     printf("up %ld\n", long(getpid()));
     fflush(stdout);
-    if (mode == "before_init")
+    const char *rank = getenv("PMIX_RANK");
+    if (mode == "before_init" || (mode == "late_init" && rank && rank == std::string("1")))
         wait_outside();
     options.bootstrap = directory.get();
     std::string report = file;

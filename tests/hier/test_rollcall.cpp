@@ -342,6 +342,13 @@ TEST(RollCallOf, AJobThatHasNotBegun) {
                      "  process 1: before weft_init or after weft_finalize"}));
 }
 
+TEST(RollCallOf, AProcessThatDoesNotCallInit) {
+    Job job(options("2x1"), "late_init");
+    ASSERT_TRUE(job.reports("is in weft_init; before it: rank 1 (pid ")) << job->err();
+    job.go_on();
+    EXPECT_EQ(job->wait(), 0) << job->err();
+}
+
 // Whether all threads of the process are stopped: a signal stops one, which then tells the others.
 static bool is_stopped(pid_t pid) {
     for (const auto &thread : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
