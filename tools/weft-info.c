@@ -10,12 +10,14 @@
 #include <core/error.h>
 #include <core/op.h>
 #include <core/topology.h>
+#include <errno.h>
 #include <getopt.h>
 #include <hier/select.h>
 #include <hwloc.h>
 #include <pmix.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <ucp/api/ucp.h>
 #include <uct/api/uct.h>
 #include <weft/weft.h>
@@ -202,7 +204,7 @@ static int parse_options(int argc, char **argv, int wanted[SECTIONS]) {
     return -1;
 }
 
-int main(int argc, char **argv) {
+static int show(int argc, char **argv) {
     if (rules_why_asked(argc, argv))
         return rules_why(argc, argv);
     if (schedule_show_asked(argc, argv))
@@ -226,4 +228,12 @@ int main(int argc, char **argv) {
         }
     }
     return status;
+}
+
+int main(int argc, char **argv) {
+    int status = show(argc, argv);
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    fprintf(stderr, "weft-info: the output cannot be written: %s\n", strerror(errno));
+    return EXIT_FAILURE;
 }

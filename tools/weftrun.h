@@ -119,6 +119,8 @@ size_t weftrun_output_poll_max(const weftrun_output *output);
 size_t weftrun_output_poll(weftrun_output *output, struct pollfd *fds);
 /** Moves what poll said can be moved. Never blocks. */
 void weftrun_output_move(weftrun_output *output, const struct pollfd *fds, size_t count);
+/** Was something lost, as on a full disk? It has been said. */
+bool weftrun_output_failed(const weftrun_output *output);
 void weftrun_output_close(weftrun_output *output);
 
 /* weftrun_observe.c: --counters and --trace */

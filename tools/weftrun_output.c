@@ -31,6 +31,7 @@ struct source {
 };
 
 struct weftrun_output {
+    bool failed;
     int processes;
     struct sink sinks[2];
     struct source sources[]; /* rank * 2 + (stream - 1) */
@@ -136,6 +137,10 @@ static void write_sink(weftrun_output *output, int stream) {
         sink->begin += (size_t)written;
     } else if (written < 0 && errno != EAGAIN && errno != EINTR) {
         /* Nobody reads any more: the ranks find their pipes closed, as they would without --tag-output. */
+        if (errno != EPIPE) {
+            weftrun_say("the ranks' output cannot be written: %s", strerror(errno));
+            output->failed = true;
+        }
         sink->begin = sink->end;
         for (int rank = 0; rank < output->processes; rank++)
             if (output->sources[rank * 2 + stream].fd >= 0)
@@ -160,6 +165,10 @@ void weftrun_output_move(weftrun_output *output, const struct pollfd *fds, size_
                 read_source(source, sink, rank);
         }
     }
+}
+
+bool weftrun_output_failed(const weftrun_output *output) {
+    return output && output->failed;
 }
 
 void weftrun_output_close(weftrun_output *output) {

@@ -125,6 +125,7 @@ TEST(Weftrun, InputGoesToRankZero) {
 TEST(Weftrun, RunsWithoutStandardStreams) {
     EXPECT_EQ(system(WEFTRUN " --tag-output -n 2 cat <&- >&- 2>&-"), 0);
     EXPECT_EQ(system(WEFTRUN " -n 2 cat <&- >&- 2>&-"), 0);
+    EXPECT_EQ(WEXITSTATUS(system(WEFTRUN " --tag-output -n 1 echo lost >/dev/full 2>&-")), 1);
 }
 
 TEST(Weftrun, HandsOnNoDescriptorsOfItsOwn) {
