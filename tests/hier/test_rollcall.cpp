@@ -251,10 +251,10 @@ TEST(RollCallOf, Processes) {
     EXPECT_EQ(lines[4].substr(lines[4].find(" on ")), " on the process communicator: rank 2 of 3");
 }
 
-// A job of 2 x 2 ranks is reported with these texts, and goes on.
+// A job, by default of 2 x 2 ranks, is reported with these texts, and goes on.
 static void expect_reported(const std::string &mode, const std::vector<std::string> &texts,
-                            const std::string &shape = "2x2") {
-    Job job(options(shape), mode);
+                            const std::vector<std::string> &command = options("2x2")) {
+    Job job(command, mode);
     for (const std::string &text : texts)
         ASSERT_TRUE(job.reports(text)) << job->err();
     job.go_on();
@@ -281,7 +281,8 @@ TEST(RollCallOf, WhoIsThroughIsNotMissing) {
 TEST(RollCallOf, WhoHasStartedIsNotMissing) {
     expect_reported("start",
                     {"  rank 3 (process 1, thread 1): outside weft\n",
-                     "  started, not waiting in weft_wait for weft_iallreduce #1 on communicator 1: rank 3 of 4\n"});
+                     "  started, not waiting in weft_wait for weft_iallreduce #1 on communicator 1: rank 3 of 4\n"},
+                    options("2x2", {"-x", "WEFT_ALGORITHM=allreduce=/slices"}));
 }
 
 TEST(RollCallOf, ThoseWhoHaveStartedAPersistentCollectiveLessOften) {
@@ -297,7 +298,7 @@ TEST(RollCallOf, CommunicatorsOfOneNumber) {
     expect_reported("groups",
                     {"  missing in weft_barrier #1 on communicator 64 (that of process 0): rank 1 of 2\n",
                      "  missing in weft_barrier #1 on communicator 64 (that of process 2): rank 1 of 2\n"},
-                    "4x1");
+                    options("4x1"));
 }
 
 TEST(RollCallOf, WhoHasGivenItsCommunicatorBackIsNotMissing) {
