@@ -25,6 +25,7 @@ static inline void hier_call_looks(hier_call *call, bool tired) {
 void hier_tests_in_vain(const hier_wait *wait) __attribute__((cold));
 void hier_tests_no_more(hier_agent *agent) __attribute__((cold));
 
+/** The next, of a thread that has none. */
 void hier_tested_without_agent(const hier_wait *wait, bool found);
 
 /** A call that waits or tests is over. */
