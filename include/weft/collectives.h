@@ -37,17 +37,17 @@
  * - Buffers of different ranks do not overlap; a send and a receive buffer of one call overlap only as WEFT_IN_PLACE.
  * - Errors that all report: WEFT_ERR_ARG (no communicator or one given back; null buffer with a count above 0; no datatype,
  *   or one that is not committed; an operation that the type does not have; WEFT_IN_PLACE where it is not allowed; bytes or
- *   displacements that memory cannot hold), WEFT_ERR_RANK (root outside 0 … p-1), WEFT_ERR_THREAD (a handle of another thread; a process
+ *   displacements that memory cannot hold; a block that the rank sends itself and expects to be another), WEFT_ERR_RANK (root outside 0 … p-1), WEFT_ERR_THREAD (a handle of another thread; a process
  *   communicator under FUNNELED on another thread than weft_init's), WEFT_ERR_MISMATCH (ranks are in
- *   different calls, or a message is shorter than expected), WEFT_ERR_TRUNCATE (or longer), WEFT_ERR_NOMEM,
+ *   different calls, or one sends another block than expected), WEFT_ERR_NOMEM,
  *   WEFT_ERR_TRANSPORT, WEFT_ERR_PROC_FAILED. Errors in the arguments are found before anything is sent.
  * - Ranks whose calls differ in the collective, the root, the bytes, the signature of the type, the operation (two of the user's: in
  *   whether they commute), (of reductions of derived types) the bounds, or (of allgatherv and reduce_scatter) the counts, that come in
  *   another order, or that leave one out, are found out, at the latest when somebody has waited for 10 ms or so: every rank returns
  *   WEFT_ERR_MISMATCH, in that call or, who could do its part of it, in a later one, and weft_last_error() names two ranks and what they
  *   called. The communicator is broken then: all that is under way on it and all later collectives on it return the same error
- *   at once. Of gatherv, scatterv, alltoallv and alltoallw, each of whose blocks two ranks know alone, the bytes of the blocks are compared, but not of
- *   what kinds their elements are. What came to receive buffers is undefined. A team is left and freed as always, messages go on, and so do other
+ *   at once. Of gatherv, scatterv, alltoallv and alltoallw, each of whose blocks two ranks know alone, the bytes of the blocks are compared, where they
+ *   arrive, but not of what kinds their elements are; between processes those of the threads of each may be compared together. What came to receive buffers is undefined. A team is left and freed as always, messages go on, and so do other
  *   communicators; weft_finalize goes well after it. A sequence number has 24 bits: one collective must not stay under way
  *   while 2^24 others on its communicator are started.
  */

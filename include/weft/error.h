@@ -22,8 +22,8 @@ enum weft_error {
     WEFT_ERR_INIT = -3,   /**< called before weft_init or after weft_finalize, or initialised twice */
     WEFT_ERR_THREAD = -4, /**< wrong thread: number taken or out of range, handle of another thread, level too low */
     WEFT_ERR_NOMEM = -5,  /**< memory could not be had */
-    WEFT_ERR_TRUNCATE = -6,    /**< a message is longer than the buffer posted for it */
-    WEFT_ERR_MISMATCH = -7,    /**< ranks that met in one collective called different operations */
+    WEFT_ERR_TRUNCATE = -6, /**< a message is longer than the buffer posted for it */
+    WEFT_ERR_MISMATCH = -7, /**< ranks that met in one collective called different operations, or with other counts */
     WEFT_ERR_PROC_FAILED = -8, /**< a process that is needed has died or is out of reach */
     WEFT_ERR_CONFIG = -9,      /**< a WEFT_ variable is unknown, malformed, or out of range */
     WEFT_ERR_BOOTSTRAP = -10,  /**< the launcher or a bootstrap callback failed, or what they must tell is missing */

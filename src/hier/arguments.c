@@ -308,6 +308,13 @@ static int check_counts(const weft_comm *comm, hier_arguments *a, bool sends, si
     return code ? code : hier_check_buffer(comm, a->call, sends ? a->send : a->recv, of.bytes, of.absolute, name);
 }
 
+/* The block that the rank sends itself, or expects from itself. */
+static block own_block(const weft_comm *comm, const hier_arguments *a, bool sends) {
+    const side of = side_of(a, sends);
+    const weft_datatype *type = of.types ? of.types[comm->rank] : of.type;
+    return (block){of.counts[comm->rank] * type->size_bytes, of.counts[comm->rank], type};
+}
+
 static int check_alltoallv(const weft_comm *comm, hier_arguments *a) {
     size_t total;
     int code = check_counts(comm, a, false, &total);
@@ -317,7 +324,8 @@ static int check_alltoallv(const weft_comm *comm, hier_arguments *a) {
         a->in_place = true;
         return WEFT_SUCCESS;
     }
-    return check_counts(comm, a, true, &total);
+    code = check_counts(comm, a, true, &total);
+    return code ? code : check_equal(comm, a->call, own_block(comm, a, true), own_block(comm, a, false));
 }
 
 /* Gatherv, allgatherv, scatterv: the whole (here: this rank has it) and the own block, which may be in place. */

@@ -21,7 +21,8 @@
 /** The network part of the collective that uses a slot of a team's ring. Under the funnel but where it says otherwise. */
 typedef struct hier_slot {
     inter_execution execution;
-    hier_world *world;   /* that drives it */
+    hier_world *world; /* that drives it */
+    const hier_layout *layout;
     uint64_t started;    /* the sequence of the last collective whose network part was started */
     int driver;          /* the thread that started it, which sleeps on the network when it must … */
     bool left;           /* … unless it does not wait for that … */

@@ -71,11 +71,21 @@ void hier_ledger_fail(weft_comm *comm, inter_id id) {
     comm->world->ledgers->recheck = true;
 }
 
-void hier_ledger_stop(hier_world *world, inter_id id, int error) {
+/* A rank of a process: its first one. */
+static int rank_of_process(const hier_layout *layout, int process) {
+    int node = 0;
+    while (node + 1 < layout->nodes && hier_layout_process(layout, node) != process)
+        node++;
+    return hier_layout_rank(layout, (int)layout->offsets[node]);
+}
+
+void hier_ledger_stop(hier_world *world, const hier_layout *layout, const inter_execution *execution) {
+    const inter_id id = execution->id;
+    const inter_request *wrong = execution->wrong;
     hier_ledger *ledger =
         id.context < INTER_CONTEXTS ? world->ledgers->at[id.context] : NULL; /* of several processes */
-    bool over, known = error == WEFT_ERR_MISMATCH || error == WEFT_ERR_TRUNCATE || error == WEFT_ERR_PROC_FAILED;
-    if (known || !ledger || hier_ledger_is_broken(ledger))
+    bool over;
+    if (execution->error == WEFT_ERR_PROC_FAILED || !ledger || hier_ledger_is_broken(ledger))
         return;
     const hier_entry *entry = hier_ledger_find(ledger, id.sequence, id.persistent, &over);
     if (!entry || entry->chain != id.signature)
@@ -83,6 +93,11 @@ void hier_ledger_stop(hier_world *world, inter_id id, int error) {
     hier_note verdict = {.generation = ledger->generation, .kind = HIER_NOTE_STOPPED, .count = 2};
     hier_tell_call(entry, &verdict.calls[0]);
     hier_tell_call(entry, &verdict.calls[1]);
+    if (wrong) {
+        verdict.kind = execution->error == WEFT_ERR_TRUNCATE ? HIER_NOTE_LONGER : HIER_NOTE_SHORTER;
+        verdict.calls[0].rank = rank_of_process(layout, wrong->peer);
+        verdict.calls[1].bytes = wrong->bytes;
+    }
     hier_ledger_break(world, ledger, &verdict, true);
 }
 
@@ -129,6 +144,21 @@ static void write_verdict(const hier_note *verdict, char *text) {
     describe(one, first, sizeof(first));
     describe(other, second, sizeof(second));
     switch ((enum hier_note_kind)verdict->kind) {
+    case HIER_NOTE_COUNT:
+    case HIER_NOTE_BLOCK:
+        snprintf(text, HIER_VERDICT_BYTES,
+                 "rank %d called %s and sends rank %d %llu bytes, but rank %d called %s and expects %llu", one->rank,
+                 one->call, other->rank, (unsigned long long)one->bytes, other->rank, other->call,
+                 (unsigned long long)other->bytes);
+        return;
+    case HIER_NOTE_SHORTER:
+    case HIER_NOTE_LONGER:
+        snprintf(text, HIER_VERDICT_BYTES,
+                 "rank %d called %s and its process sends that of rank %d %s bytes, but rank %d called %s and its "
+                 "process expects %llu",
+                 one->rank, one->call, other->rank, verdict->kind == HIER_NOTE_LONGER ? "more" : "fewer", other->rank,
+                 other->call, (unsigned long long)other->bytes);
+        return;
     case HIER_NOTE_LEFT:
         snprintf(text, HIER_VERDICT_BYTES, "rank %d called %s, but rank %d has left the communicator without that call",
                  one->rank, first, other->rank);
@@ -158,38 +188,72 @@ static void tell_all(hier_world *world, uint32_t context, const hier_note *verdi
             hier_ledger_send(world, process, context, verdict);
 }
 
+/* Is it about the blocks of a call that all have made, or will? */
+static bool is_of_blocks(const hier_note *verdict) {
+    return verdict->kind == HIER_NOTE_BLOCK || verdict->kind == HIER_NOTE_SHORTER || verdict->kind == HIER_NOTE_LONGER;
+}
+
+/* Has this process still to do its part of the call? Of a persistent one only as long as it is under way: it may never be started again. */
+static bool is_to_do(const hier_world *world, const hier_ledger *ledger, const hier_told_call *told) {
+    const inter_id id = {.context = ledger->context, .sequence = told->sequence, .persistent = told->persistent};
+    const inter_execution *execution = inter_engine_find(&world->engine, id);
+    bool over;
+    if (execution)
+        return execution->id.signature == told->chain;
+    return !told->persistent && !ledger->closed && !hier_ledger_find(ledger, told->sequence, false, &over) && !over;
+}
+
+static void go_on(hier_world *world, hier_ledger *ledger, bool goes_on) {
+    world->ledgers->going_on += goes_on - ledger->goes_on;
+    ledger->goes_on = goes_on;
+}
+
 void hier_ledger_break(hier_world *world, hier_ledger *ledger, const hier_note *verdict, bool tell) {
-    write_verdict(verdict, ledger->verdict);
-    /* Release: pairs with hier_ledger_is_broken. */
-    atomic_store_explicit(&ledger->broken, true, memory_order_release);
+    const hier_told_call *told = &verdict->calls[0];
+    const bool first = !hier_ledger_is_broken(ledger);
+    if (first) {
+        write_verdict(verdict, ledger->verdict);
+        ledger->last = told->sequence;
+        ledger->last_is_persistent = told->persistent;
+        /* Release: pairs with hier_ledger_is_broken. */
+        atomic_store_explicit(&ledger->broken, true, memory_order_release);
+    }
     if (tell)
         tell_all(world, ledger->context, verdict);
+    go_on(world, ledger, first && is_of_blocks(verdict) && is_to_do(world, ledger, told));
     /* One that this process has left may be about to get another communicator, which is whole. */
-    if (!ledger->returned || hier_contexts_take_back(&world->contexts, ledger->context))
+    if (!ledger->goes_on && (!ledger->returned || hier_contexts_take_back(&world->contexts, ledger->context)))
         inter_engine_break(&world->engine, ledger->context);
 }
 
+void hier_ledger_end(hier_world *world, inter_id id) {
+    hier_ledger *ledger = id.context < INTER_CONTEXTS ? world->ledgers->at[id.context] : NULL;
+    if (!ledger || !ledger->goes_on || ledger->last_is_persistent != id.persistent || ledger->last != id.sequence)
+        return;
+    go_on(world, ledger, false);
+    inter_engine_break(&world->engine, ledger->context);
+}
+
 int hier_ledger_error(const weft_comm *comm, const char *call) {
-    return core_error(WEFT_ERR_MISMATCH, "rank %d: %s: the communicator is broken: %s", hier_rank_of(comm), call,
-                      comm->ledger->verdict);
+    const char *why =
+        hier_ledger_is_broken(comm->ledger) ? comm->ledger->verdict : "ranks called different collectives";
+    return core_error(WEFT_ERR_MISMATCH, "rank %d: %s: the communicator is broken: %s", hier_rank_of(comm), call, why);
 }
 
 int hier_ledger_failed(const weft_comm *comm, const char *call, int error) {
     const int rank = hier_rank_of(comm);
-    if (error == WEFT_ERR_MISMATCH && comm->ledger && hier_ledger_is_broken(comm->ledger))
+    if ((error == WEFT_ERR_MISMATCH || error == WEFT_ERR_TRUNCATE) && comm->ledger &&
+        hier_ledger_is_broken(comm->ledger))
         return hier_ledger_error(comm, call);
-    /* Of calls that agree in all that all ranks must say alike. */
-    if (error == WEFT_ERR_MISMATCH || error == WEFT_ERR_TRUNCATE)
-        return core_error(error,
-                          "rank %d: %s: another process sends this one %s than is expected of it: the counts of two "
-                          "ranks differ",
-                          rank, call, error == WEFT_ERR_TRUNCATE ? "more" : "less");
     return core_error(error, "rank %d: %s failed between the processes: %s", rank, call, weft_strerror(error));
 }
 
-static hier_note verdict_of(const hier_entry *own, const hier_entry *other) {
+static hier_note verdict_of(const hier_clash *clash) {
+    const hier_entry *own = &clash->calls[0], *other = &clash->calls[1];
     hier_note verdict = {.kind = HIER_NOTE_DIFFERENT, .count = 2};
-    if (!other->call)
+    if (clash->kind != HIER_CALLS_DIFFER)
+        verdict.kind = clash->kind == HIER_BLOCKS_DIFFER ? HIER_NOTE_BLOCK : HIER_NOTE_COUNT;
+    else if (!other->call)
         verdict.kind = HIER_NOTE_LEFT;
     else if (own->signature == other->signature)
         verdict.kind = HIER_NOTE_EARLIER;
@@ -198,22 +262,21 @@ static hier_note verdict_of(const hier_entry *own, const hier_entry *other) {
     return verdict;
 }
 
-void hier_ledger_compare(const hier_entry *own, const hier_entry *other, char *text) {
-    hier_note verdict = verdict_of(own, other);
+void hier_ledger_describe(const hier_clash *clash, char *text) {
+    hier_note verdict = verdict_of(clash);
     write_verdict(&verdict, text);
 }
 
-void hier_ledger_trip(hier_world *world, hier_ledger *ledger, const hier_entry *own, const hier_entry *other) {
+void hier_ledger_trip(hier_world *world, hier_ledger *ledger, const hier_clash *clash) {
     int none = HIER_TRIP_NONE;
     /* Relaxed: only the winner writes, and the releases below publish it. */
     if (hier_ledger_is_broken(ledger) ||
         !atomic_compare_exchange_strong_explicit(&ledger->tripped, &none, HIER_TRIP_WRITING, memory_order_relaxed,
                                                  memory_order_relaxed))
         return;
-    ledger->trip[0] = *own;
-    ledger->trip[1] = *other;
+    ledger->trip = *clash;
     if (!ledger->between) {
-        hier_ledger_compare(own, other, ledger->verdict);
+        hier_ledger_describe(clash, ledger->verdict);
         /* Release: pairs with hier_ledger_is_broken. */
         atomic_store_explicit(&ledger->broken, true, memory_order_release);
         return;
@@ -224,7 +287,7 @@ void hier_ledger_trip(hier_world *world, hier_ledger *ledger, const hier_entry *
 }
 
 static void break_on_trip(hier_world *world, hier_ledger *ledger) {
-    hier_note verdict = verdict_of(&ledger->trip[0], &ledger->trip[1]);
+    hier_note verdict = verdict_of(&ledger->trip);
     verdict.generation = ledger->generation;
     hier_ledger_break(world, ledger, &verdict, true);
 }
@@ -369,7 +432,7 @@ bool hier_ledger_settle(hier_world *world, hier_heard *heard) {
     }
     if (!ledger || ledger->generation != heard->note.generation)
         return settle_abandoned(world, heard);
-    if (hier_ledger_is_broken(ledger))
+    if (hier_ledger_is_broken(ledger) && (!ledger->goes_on || is_of_blocks(&heard->note)))
         return true;
     switch ((enum hier_note_kind)heard->note.kind) {
     case HIER_NOTE_QUESTION:

@@ -39,6 +39,18 @@ typedef struct hier_entry {
     bool failed; /* this process could not begin it */
 } hier_entry;
 
+/** What is the matter with two calls that should be one (or the second was not made). */
+enum hier_clashing {
+    HIER_CALLS_DIFFER,
+    HIER_COUNTS_DIFFER, /* of a block from the first rank to the second, whose bytes the calls have; none has been sent … */
+    HIER_BLOCKS_DIFFER /* … or all have, or are about to: the call goes on to its end */
+};
+
+typedef struct hier_clash {
+    hier_entry calls[2];
+    enum hier_clashing kind;
+} hier_clash;
+
 /** Room for "rank 0 called …, but rank 1 called …". */
 #define HIER_VERDICT_BYTES 360
 
@@ -55,10 +67,13 @@ typedef struct hier_ledger {
     bool closed;        /* this process makes no more calls on it … */
     bool returned;      /* … and its context may be used for another */
     _Atomic bool
-        broken; /* set once, between processes under the funnel, when `verdict` is there; looked at by anybody */
+        broken;   /* set once, between processes under the funnel, when `verdict` is there; looked at by anybody */
+    bool goes_on; /* with this call, since others may need its messages; then the context is broken, too … */
+    bool last_is_persistent;
+    uint64_t last;                    /* … of this number */
     char verdict[HIER_VERDICT_BYTES]; /* "rank 0 called …, but rank 1 called …" */
     _Atomic int tripped;              /* HIER_TRIP_…; by the first thread that does, which also writes the next */
-    hier_entry trip[2];               /* its call, and the other's, or none */
+    hier_clash trip;
     hier_entry entries[][HIER_LEDGER_ENTRIES]; /* the last calls, by sequence; persistent ones apart */
 } hier_ledger;
 
@@ -72,6 +87,7 @@ typedef struct hier_ledgers {
     bool recheck;                             /* one of `open` may have its answer */
     _Atomic int trips;                        /* ledgers that were tripped, and not told of */
     uint64_t sent_messages, sent_bytes;       /* notes, which are no part of what a collective sends */
+    int going_on;                             /* ledgers of broken communicators on which a call goes on */
     unsigned looks;                           /* of whoever drives */
     unsigned failures;                        /* the carrier's when it was looked at last */
     bool *told_dead;                          /* by process: the others were told; NULL: none yet */
@@ -177,10 +193,20 @@ static inline void hier_ledger_note(weft_comm *comm, const hier_arguments *argum
 void hier_ledger_fail(weft_comm *comm, inter_id id) __attribute__((cold));
 
 /**
- * The network part of a call, which is noted, is over, with an error: what this process had yet to send is not sent. Unless the others know of
- * that, as of a mismatch or a process out of reach, they are told, and the communicator is broken.
+ * The network part of a call, which is noted, is over, with an error: what this process had yet to send is not sent, or what came was of another
+ * length. Unless the others know of that, as of a process out of reach, they are told, and the communicator is broken.
  */
-void hier_ledger_stop(hier_world *world, inter_id id, int error) __attribute__((cold));
+void hier_ledger_stop(hier_world *world, const hier_layout *layout, const inter_execution *execution)
+    __attribute__((cold));
+
+/** The slow part of hier_ledger_went_on(). */
+void hier_ledger_end(hier_world *world, inter_id id) __attribute__((cold));
+
+/** The network part of a call is over here. */
+static inline void hier_ledger_went_on(hier_world *world, inter_id id) {
+    if (__builtin_expect(world->ledgers->going_on, 0))
+        hier_ledger_end(world, id);
+}
 
 /** Before anything is sent for a call. */
 static inline void hier_ledger_need(weft_comm *comm) {
@@ -193,21 +219,25 @@ static inline bool hier_ledger_is_broken(const hier_ledger *ledger) {
     return atomic_load_explicit(&ledger->broken, memory_order_acquire);
 }
 
-/** Writes the sentence of a broken communicator: WEFT_ERR_MISMATCH. */
+/** Has a thread tripped it? Then it is broken, or will be when whoever drives looks. */
+static inline bool hier_ledger_is_tripped(const hier_ledger *ledger) {
+    /* Relaxed: nothing is read because of it. */
+    return atomic_load_explicit(&ledger->tripped, memory_order_relaxed) != HIER_TRIP_NONE;
+}
+
+/** Writes the sentence of a broken communicator, or of one that is tripped: WEFT_ERR_MISMATCH. */
 int hier_ledger_error(const weft_comm *comm, const char *call) __attribute__((cold));
 
 /** The same of a call that ended with that error, which it returns, between processes. */
 int hier_ledger_failed(const weft_comm *comm, const char *call, int error) __attribute__((cold));
 
-/** What two calls are that should be one: a verdict's sentence, of HIER_VERDICT_BYTES at most. */
-void hier_ledger_compare(const hier_entry *own, const hier_entry *other, char *text) __attribute__((cold));
+/** A verdict's sentence, of HIER_VERDICT_BYTES at most. */
+void hier_ledger_describe(const hier_clash *clash, char *text) __attribute__((cold));
 
 /**
- * A thread of a team has found that another one of its process is in another call, or (other->call NULL) has left without the own one.
- * That breaks the communicator; one of several processes when whoever drives next tells them.
+ * A thread has found a clash. That breaks the communicator; one of several processes when whoever drives next tells them.
  */
-void hier_ledger_trip(hier_world *world, hier_ledger *ledger, const hier_entry *own, const hier_entry *other)
-    __attribute__((cold));
+void hier_ledger_trip(hier_world *world, hier_ledger *ledger, const hier_clash *clash) __attribute__((cold));
 
 /*
  * For whoever drives.

@@ -132,7 +132,7 @@ static void ask(void *argument, const inter_execution *execution, int process) {
     const hier_ledger *ledger = world->ledgers->at[id.context];
     hier_note question = {.kind = HIER_NOTE_QUESTION};
     bool over;
-    if (!ledger || hier_ledger_is_broken(ledger))
+    if (!ledger || (hier_ledger_is_broken(ledger) && !ledger->goes_on))
         return;
     question.generation = ledger->generation;
     for (uint64_t back = 0; back < HIER_NOTE_CALLS && back <= id.sequence; back++) {

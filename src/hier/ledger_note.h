@@ -15,8 +15,12 @@ enum hier_note_kind {
     HIER_NOTE_EARLIER,   /* … or are the same, but others before them were not … */
     HIER_NOTE_LEFT,      /* … or the second call is none: its rank has left … */
     HIER_NOTE_FAILED,    /* … or they are the same, but the second rank could not begin it … */
-    HIER_NOTE_STOPPED,   /* … or both are one rank's, which began it, and could not carry it out */
-    HIER_NOTE_DEAD,      /* of no communicator: a process is out of reach */
+    HIER_NOTE_STOPPED,   /* … or both are one rank's, which began it, and could not carry it out … */
+    HIER_NOTE_COUNT, /* … or they are the same, but the first rank has a block for the second of other bytes than that expects … */
+    HIER_NOTE_BLOCK,   /* … or it has sent it: all go on to the end of that call, as with the next two … */
+    HIER_NOTE_SHORTER, /* … or the process of the first has sent the second's fewer bytes than that expects … */
+    HIER_NOTE_LONGER,  /* … or more */
+    HIER_NOTE_DEAD,    /* of no communicator: a process is out of reach */
     HIER_NOTE_KINDS
 };
 
@@ -64,7 +68,10 @@ const hier_entry *hier_ledger_find(const hier_ledger *ledger, uint64_t sequence,
 /** Nothing is left to do about a note; false: it is about a call that was not made here yet. May break a communicator. */
 bool hier_ledger_settle(hier_world *world, hier_heard *heard);
 
-/** Breaks a communicator, with a verdict that came (`tell` false) or of this process, which tells all others. */
+/**
+ * Breaks a communicator, with a verdict that came (`tell` false) or of this process, which tells all others; or one that is broken, but goes on
+ * to the end of a call, at once.
+ */
 void hier_ledger_break(hier_world *world, hier_ledger *ledger, const hier_note *verdict, bool tell);
 
 /** Sends a note to a process, as far as there is memory. */

@@ -30,7 +30,8 @@ static void release(void *argument, int error) {
 static void network_over(void *argument, int error) {
     hier_slot *slot = argument;
     if (error)
-        hier_ledger_stop(slot->world, slot->execution.id, error);
+        hier_ledger_stop(slot->world, slot->layout, &slot->execution);
+    hier_ledger_went_on(slot->world, slot->execution.id);
     release(slot, error);
 }
 
@@ -60,6 +61,7 @@ static void fail_between(const hier_call *call) {
 static void start_network(hier_call *call, int error) {
     hier_slot *slot = call->slot;
     slot->world = call->comm->world;
+    slot->layout = call->comm->layout;
     slot->started = call->meeting.sequence;
     slot->driver = call->meeting.member->thread;
     slot->left = false;

@@ -65,7 +65,7 @@ struct hier_call {
     hier_errand errand;
     unsigned looks;              /* how often this thread thought of driving */
     int error;                   /* the first one that this thread noticed, with which the call cannot go on */
-    bool lengths_differ;         /* it goes on, but a block has … */
+    bool lengths_differ;         /* it goes on to its end, but a block has … */
     hier_lengths lengths;        /* … these */
     int at;                      /* where the part goes on */
     int gone;                    /* when it has failed: so many threads use nothing of this one's any more */
@@ -257,11 +257,21 @@ void hier_fail(hier_call *call) __attribute__((cold));
  */
 bool hier_settle(hier_call *call) __attribute__((cold));
 
+/** The blocks of a call that came to its end have other lengths than expected: that is its error. */
+void hier_trip_over_block(hier_call *call) __attribute__((cold));
+
+/** A call that has come to its end: did it go wrong? */
+static inline bool hier_went_wrong(hier_call *call) {
+    if (__builtin_expect(call->lengths_differ, false))
+        hier_trip_over_block(call);
+    return call->error;
+}
+
 /** hier_fail, and waits until it is settled. */
 void hier_await_settled(hier_call *call) __attribute__((cold));
 
-/** hier_end() of a call that went wrong, or with blocks of other lengths than expected, or on a communicator that is broken: then that is its error. */
-void hier_end_badly(hier_call *call) __attribute__((cold));
+/** hier_end() of a call that went wrong, or on a communicator that is broken: then that is its error, the sentence is written, and true returned. */
+bool hier_end_badly(hier_call *call) __attribute__((cold));
 
 /*
  * What follows is on the way of every short collective, and inline for that.
@@ -344,11 +354,10 @@ static inline void hier_occupy(const hier_call *call) {
         *shown = hier_calling_of(arguments);
 }
 
-/** Ends a call that is over, or failed and settled. */
-static inline void hier_end(hier_call *call) {
+/** Ends a call that is over, or failed and settled. True: it has another error now, whose sentence is written. */
+static inline bool hier_end(hier_call *call) {
     intra_end(&call->meeting);
-    if (call->error || call->lengths_differ || hier_ledger_is_broken(call->comm->ledger))
-        hier_end_badly(call);
+    return (call->error || hier_ledger_is_broken(call->comm->ledger)) && hier_end_badly(call);
 }
 
 /**

@@ -19,11 +19,11 @@ int hier_thread_run(weft_comm *comm, const hier_arguments *arguments) {
         hier_await_slot(&call);
     hier_occupy(&call);
     (void)hier_thread_collective(comm, arguments)(&call); /* it waits, so it is over */
-    if (call.error)
+    if (hier_went_wrong(&call))
         hier_await_settled(&call);
     hier_comm_goes_on(comm);
     hier_observe_choice(comm, call.choice.process, (int)call.choice.thread);
-    hier_end(&call);
+    (void)hier_end(&call);
     return call.error;
 }
 
@@ -77,16 +77,15 @@ __attribute__((always_inline)) static inline bool advance(hier_part *part) {
     if (part->state == HIER_RUNNING) {
         if (!part->run(call))
             return false;
-        if (call->error)
+        if (hier_went_wrong(call))
             fail(part);
     }
     if (part->state == HIER_SETTLING && !hier_settle(call))
         return false;
     if (part->began_ticks)
         note_network(part);
-    hier_end(call);
-    if (call->comm->member->retired || (call->lengths_differ && part->state == HIER_RUNNING))
-        keep_sentence(part); /* which hier_end has written */
+    if (hier_end(call))
+        keep_sentence(part);
     hier_observe_part(part->base.comm, part->arguments.row, &call->meeting, part->moved, call->error);
     if (part->began_ticks)
         trace_end(part);

@@ -110,11 +110,6 @@ static void view_alltoallv(const weft_comm *comm, const hier_arguments *argument
     offset_side(&plan->sends, ranks, send_counts, send_offsets);
     plan->view.send_counts = send_counts;
     plan->view.send_offsets = send_offsets;
-    size_t *sent = &send_counts[comm->rank], *expected = &recv_counts[comm->rank];
-    plan->own_sent = *sent;
-    plan->own_expected = *expected;
-    *sent = *expected =
-        *sent < *expected ? *sent : *expected; /* the others wait for their blocks whatever becomes of this one */
 }
 
 /* Where blocks of such counts begin and end when they are packed. */
@@ -234,7 +229,6 @@ int hier_plan_make(const weft_comm *comm, const hier_arguments *arguments, hier_
                               .element_bytes = 1,
                               .in_place = arguments->in_place,
                               .contents = arrays ? plan->contents : 0};
-    plan->own_sent = plan->own_expected = 0;
     view_blocks(comm, arguments, plan);
     return WEFT_SUCCESS;
 }

@@ -27,7 +27,6 @@ typedef struct hier_plan {
     hier_plan_side receives, sends;
     size_t *arrays;    /* the counts and offsets of the view, those of the sides behind them; freed by the owner */
     uint64_t contents; /* the view's: another number when the sides are not those of the plan before */
-    size_t own_sent, own_expected; /* alltoallv, alltoallw: bytes of the own block; the fewer go. Else both 0 */
 } hier_plan;
 
 /** A plan for arguments that are checked, in a zeroed struct or over the one before. WEFT_ERR_NOMEM. */

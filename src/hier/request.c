@@ -77,7 +77,8 @@ static void finished(void *argument, int error) {
         atomic_store_explicit(&comm->over, atomic_load_explicit(&comm->sequence, memory_order_relaxed),
                               memory_order_relaxed);
     if (error)
-        hier_ledger_stop(request->base.comm->world, request->id, error);
+        hier_ledger_stop(comm->world, comm->layout, &request->execution);
+    hier_ledger_went_on(comm->world, request->id);
     observe_end(request);
     request->base.comm->world->completions++;
 }
@@ -89,18 +90,11 @@ static int compare_count(const hier_operation *request) {
     size_t counted = view->offsets[comm->rank + 1] - view->offsets[comm->rank];
     if (counted == view->count)
         return WEFT_SUCCESS;
-    hier_entry own = {.sequence = request->id.sequence,
-                      .chain = request->id.signature,
-                      .signature = view->count,
-                      .bytes = view->count,
-                      .call = request->base.call,
-                      .rank = hier_rank_of(comm),
-                      .root = hier_rank_at(comm, view->root),
-                      .persistent = request->id.persistent};
-    hier_entry of_root = own;
-    of_root.signature = of_root.bytes = counted;
-    of_root.rank = own.root;
-    hier_ledger_trip(comm->world, comm->ledger, &own, &of_root);
+    const bool gathers = view->collective == INTER_GATHERV;
+    hier_entry own = {.bytes = view->count, .call = request->base.call, .rank = hier_rank_of(comm)};
+    hier_entry of_root = {.bytes = counted, .call = request->base.call, .rank = hier_rank_at(comm, view->root)};
+    hier_clash clash = {.calls = {gathers ? own : of_root, gathers ? of_root : own}, .kind = HIER_COUNTS_DIFFER};
+    hier_ledger_trip(comm->world, comm->ledger, &clash);
     hier_ledger_tell_trips(comm->world);
     return WEFT_ERR_MISMATCH;
 }
@@ -211,10 +205,6 @@ int hier_request_result(const weft_request *request) {
         return hier_ledger_failed(comm, request->call, operation->error);
     if (operation->staging)
         hier_staging_unpack(operation->staging);
-    const hier_plan *plan = &operation->plan;
-    if (plan->own_sent != plan->own_expected)
-        return core_error(WEFT_ERR_MISMATCH, "rank %d: %s: sends itself %zu bytes and expects %zu", comm->rank,
-                          request->call, plan->own_sent, plan->own_expected);
     return WEFT_SUCCESS;
 }
 
@@ -289,7 +279,7 @@ static int make(weft_comm *comm, const hier_arguments *arguments, bool persisten
         if (!made->asks_counts)
             note(comm, arguments, id);
         if (made->complete && made->error) /* before it was noted */
-            hier_ledger_stop(comm->world, id, made->error);
+            hier_ledger_stop(comm->world, comm->layout, &made->execution);
         return WEFT_SUCCESS;
     }
     set_next(comm, persistent, id.sequence);

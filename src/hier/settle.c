@@ -18,26 +18,50 @@ static hier_entry entry_of_thread(const hier_call *call, int thread) {
     return calling ? hier_entry_of(comm, rank, calling) : (hier_entry){.rank = rank};
 }
 
-/* The call's error: another rank took the meeting for something else. */
-static void trip(hier_call *call, hier_entry other) {
-    weft_comm *comm = call->comm;
+/* The call of a rank that is in this one. */
+static hier_entry entry_of_rank(const hier_call *call, int rank) {
     intra_calling calling = hier_calling_of(call->arguments);
-    hier_entry own = hier_entry_of(comm, hier_rank_of(comm), &calling);
+    hier_entry entry = hier_entry_of(call->comm, rank, &calling);
+    entry.sequence = call->ring ? call->ring->number : call->meeting.sequence;
+    entry.persistent = call->ring;
+    entry.chain = call->chain;
+    return entry;
+}
+
+/* The call's error. */
+static void trip(hier_call *call, const hier_clash *clash) {
+    weft_comm *comm = call->comm;
     char verdict[HIER_VERDICT_BYTES];
-    own.sequence = call->meeting.sequence;
-    own.persistent = call->ring;
-    hier_ledger_trip(comm->world, comm->ledger, &own, &other);
+    hier_ledger_trip(comm->world, comm->ledger, clash);
+    while (!comm->ledger->between && !hier_ledger_is_broken(comm->ledger))
+        sched_yield(); /* another thread writes its verdict just now */
     if (hier_ledger_is_broken(comm->ledger)) {
         call->error = hier_ledger_error(comm, call->arguments->call);
-    } else if (!call->error) { /* another one breaks it just now, or between processes whoever drives will */
-        hier_ledger_compare(&own, &other, verdict);
+    } else if (!call->error) { /* whoever drives breaks it */
+        hier_ledger_describe(clash, verdict);
         call->error =
             core_error(WEFT_ERR_MISMATCH, "rank %d: %s: %s", hier_rank_of(comm), call->arguments->call, verdict);
     }
 }
 
+/* Another rank took the meeting for something else. */
+static void trip_over_call(hier_call *call, hier_entry other) {
+    hier_clash clash = {.calls = {entry_of_rank(call, hier_rank_of(call->comm)), other}};
+    trip(call, &clash);
+}
+
+void hier_trip_over_block(hier_call *call) {
+    const hier_lengths *differ = &call->lengths;
+    hier_clash clash = {.calls = {entry_of_rank(call, hier_rank_at(call->comm, (int)differ->source)),
+                                  entry_of_rank(call, hier_rank_at(call->comm, (int)differ->destination))},
+                        .kind = HIER_BLOCKS_DIFFER};
+    clash.calls[0].bytes = differ->sent;
+    clash.calls[1].bytes = differ->expected;
+    trip(call, &clash);
+}
+
 bool hier_mismatch(hier_call *call, int thread) {
-    trip(call, entry_of_thread(call, thread));
+    trip_over_call(call, entry_of_thread(call, thread));
     return false;
 }
 
@@ -45,7 +69,7 @@ bool hier_mismatch(hier_call *call, int thread) {
 void hier_trip_over_driver(hier_call *call) {
     const weft_comm *comm = call->comm;
     int driver = call->slot->driver, rank = hier_rank_at(comm, (int)hier_first_rank(call) + driver);
-    trip(call, hier_entry_of(comm, rank, &call->meeting.cells[driver].calling));
+    trip_over_call(call, hier_entry_of(comm, rank, &call->meeting.cells[driver].calling));
 }
 
 /* Does the thread no longer use what this one has shown it? It left, or it is in another call and never did. */
@@ -95,16 +119,15 @@ void hier_fail(hier_call *call) {
  * not drive leaves it to the leader's next look.
  */
 static bool have_told(const hier_call *call) {
-    hier_world *world = call->comm->world;
-    /* Relaxed: hier_ledger_tell_trips acquires. */
-    if (hier_single_node(call) || !hier_may_drive(world) ||
-        !atomic_load_explicit(&world->ledgers->trips, memory_order_relaxed))
+    weft_comm *comm = call->comm;
+    if (!comm->ledger->between || !hier_may_drive(comm->world) || !hier_ledger_is_tripped(comm->ledger))
         return true;
-    if (!hier_funnel_try(world))
-        return false;
-    hier_ledger_tell_trips(world);
-    hier_funnel_leave(world);
-    return true;
+    if (hier_funnel_try(comm->world)) {
+        hier_ledger_need(comm);
+        hier_ledger_tell_trips(comm->world);
+        hier_funnel_leave(comm->world);
+    }
+    return hier_ledger_is_broken(comm->ledger);
 }
 
 bool hier_settle(hier_call *call) {
@@ -152,31 +175,28 @@ void hier_await_slot(hier_call *call) {
 /* It was well, and what broke the communicator of a single process was a later call. */
 static bool went_before(const hier_call *call) {
     const hier_ledger *ledger = call->comm->ledger;
-    return !call->error && !ledger->between && !call->ring && !ledger->trip[0].persistent &&
-           call->meeting.sequence < ledger->trip[0].sequence;
+    const hier_entry *broke = &ledger->trip.calls[0];
+    return !call->error && !ledger->between && !call->ring && !broke->persistent &&
+           call->meeting.sequence < broke->sequence;
 }
 
-static int lengths_error(const hier_call *call) {
-    const weft_comm *comm = call->comm;
-    const hier_lengths *differ = &call->lengths;
-    return core_error(WEFT_ERR_MISMATCH, "rank %d: %s: rank %d sends %zu bytes, and rank %d expects %zu from it",
-                      hier_rank_of(comm), call->arguments->call, hier_rank_at(comm, (int)differ->source), differ->sent,
-                      hier_rank_at(comm, (int)differ->destination), differ->expected);
-}
-
-/* Where the communicator is broken the other threads may not come to the next collective, so this one does not either. */
-void hier_end_badly(hier_call *call) {
-    if (!call->error && call->lengths_differ)
-        call->error = lengths_error(call);
-    if (!hier_ledger_is_broken(call->comm->ledger))
-        return;
-    if (went_before(call)) {
+/*
+ * Where the communicator is broken, or will be when the leader looks, the other threads may not come to the next collective, so this one does
+ * not either.
+ */
+bool hier_end_badly(hier_call *call) {
+    const bool broken = hier_ledger_is_broken(call->comm->ledger);
+    if (!broken && call->error != WEFT_ERR_MISMATCH)
+        return false;
+    if (broken && went_before(call)) {
         if (call->comm->member->retired) /* as far as it could, while this was under way */
             hier_retire(call->comm);
-        return;
+        return false;
     }
+    const bool tells = broken && (!call->error || call->error == WEFT_ERR_MISMATCH); /* else it may be what broke it */
     call->comm->member->came_through = !call->error;
-    if (!call->error || call->error == WEFT_ERR_MISMATCH) /* else it may be what broke it */
+    if (tells)
         call->error = hier_ledger_error(call->comm, call->arguments->call);
     hier_retire(call->comm);
+    return tells;
 }

@@ -93,11 +93,13 @@ static void cancel_all(inter_execution *execution) {
                 transport->cancel(transport, &execution->requests[i]);
 }
 
-static void take_note(inter_execution *execution, int error) {
+static void take_note(inter_execution *execution, int error, const inter_request *of) {
     if (error == WEFT_ERR_MISMATCH && execution->at_most)
         return;
-    if (!execution->error)
+    if (!execution->error) {
         execution->error = error;
+        execution->wrong = is_fatal(error) ? NULL : of;
+    }
     if (is_fatal(error) && !execution->cancelled) {
         execution->error = error;
         cancel_all(execution);
@@ -106,7 +108,12 @@ static void take_note(inter_execution *execution, int error) {
 
 static inline void note_error(inter_execution *execution, int error) {
     if (__builtin_expect(error, WEFT_SUCCESS))
-        take_note(execution, error);
+        take_note(execution, error, NULL);
+}
+
+static inline void note_errors(inter_execution *execution, const inter_completion *of) {
+    if (__builtin_expect(of->error, WEFT_SUCCESS))
+        take_note(execution, of->error, of->failed);
 }
 
 static void issue_stage(inter_lane *lane) {
@@ -119,8 +126,8 @@ static void issue_stage(inter_lane *lane) {
         note_error(execution, issue(lane, step++, request++));
     } while (step < end && step->stage == stage && !execution->cancelled);
     /* Of messages that were complete at once. */
-    note_error(execution, lane->stage.error);
-    note_error(execution, lane->whole.error);
+    note_errors(execution, &lane->stage);
+    note_errors(execution, &lane->whole);
 }
 
 /* Nothing is under way, and the engine's list of what is ready does not know it. */
@@ -280,6 +287,7 @@ void inter_execution_launch(inter_execution *execution, const inter_binding *bin
     execution->admitted = execution->here = 0;
     execution->busy_lanes = 0;
     execution->error = WEFT_SUCCESS;
+    execution->wrong = NULL;
     execution->at_most = binding->at_most;
     execution->cancelled = false;
     execution->done = false;
@@ -355,7 +363,7 @@ static void move_on(inter_completion *completion) {
     inter_execution *execution = lane->execution;
     completion->queued = false;
     execution->moves++;
-    note_error(execution, completion->error);
+    note_errors(execution, completion);
     advance_lane(lane);
     (void)end_if_over(execution);
 }

@@ -115,13 +115,14 @@ struct inter_execution {
     size_t next;         /* the first step of the strands that have not begun */
     unsigned busy_lanes; /* a bit each */
     bool done;
-    bool at_most;             /* the binding's */
-    bool forgoes;             /* some of its sends … */
-    bool forgoes_all;         /* … all that follow */
-    bool cancelled;           /* after an error what was under way has been taken back */
-    bool told;                /* inter_engine_survey() has told of it … */
-    unsigned moves, surveyed; /* … how often it moved on; at the last survey */
-    int error;                /* the first one */
+    bool at_most;               /* the binding's */
+    bool forgoes;               /* some of its sends … */
+    bool forgoes_all;           /* … all that follow */
+    bool cancelled;             /* after an error what was under way has been taken back */
+    bool told;                  /* inter_engine_survey() has told of it … */
+    unsigned moves, surveyed;   /* … how often it moved on; at the last survey */
+    int error;                  /* the first one … */
+    const inter_request *wrong; /* … of a message that had another length than these `bytes`; else NULL */
     inter_finished
         *finished;    /* called once when done, by whoever progresses the engine; may be NULL, as the next two */
     inter_gate *gate; /* NULL: all strands may begin */

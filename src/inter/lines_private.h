@@ -190,7 +190,7 @@ void inter_lines_await(inter_neighbour *from, inter_request *request);
 
 static inline void inter_lines_finish(inter_request *request, int error) {
     request->native = NULL;
-    inter_completed(request->completion, error);
+    inter_completed(request, error);
 }
 
 static inline int inter_lines_length_error(uint64_t came, uint64_t expected) {

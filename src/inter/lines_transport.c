@@ -80,9 +80,7 @@ static bool serve_early(const inter_lines *lines, inter_neighbour *from, inter_r
         if (*code)
             request->completion->pending--;
     } else {
-        int error = deliver(request, item->buffer, item->bytes);
-        if (error && !request->completion->error)
-            request->completion->error = error;
+        inter_note_error(request, deliver(request, item->buffer, item->bytes));
         request->native = NULL;
     }
     free(inter_store_take(&from->early, previous));

@@ -19,11 +19,12 @@
 /** What several requests report to: how many are still under way, and the first error among them. */
 typedef struct inter_completion {
     size_t pending;
-    int error;                      /* WEFT_SUCCESS or an error code */
-    bool queued;                    /* stands in the list below */
-    struct inter_completion **list; /* joined when the last request is complete; NULL: nobody wants to know */
-    struct inter_completion *next;  /* in the list */
-    void *owner;                    /* whoever takes it from the list knows what this is */
+    int error;                          /* WEFT_SUCCESS or an error code … */
+    const struct inter_request *failed; /* … of this request, where a request has one */
+    bool queued;                        /* stands in the list below */
+    struct inter_completion **list;     /* joined when the last request is complete; NULL: nobody wants to know */
+    struct inter_completion *next;      /* in the list */
+    void *owner;                        /* whoever takes it from the list knows what this is */
 } inter_completion;
 
 /** One send or receive under way. The caller's memory, which stays where it is until the request is complete. */
@@ -159,9 +160,18 @@ struct inter_transport {
 int inter_transport_ucx(inter_bootstrap *bootstrap, const void *card, size_t card_bytes, bool channels,
                         inter_transport **transport);
 
-static inline void inter_completed(inter_completion *completion, int error) {
-    if (error && !completion->error)
-        completion->error = error;
+/** Of one that is complete at once, or is about to be. */
+static inline void inter_note_error(const inter_request *request, int error) {
+    inter_completion *completion = request->completion;
+    if (!error || completion->error)
+        return;
+    completion->error = error;
+    completion->failed = request;
+}
+
+static inline void inter_completed(const inter_request *request, int error) {
+    inter_completion *completion = request->completion;
+    inter_note_error(request, error);
     if (--completion->pending || completion->queued || !completion->list)
         return;
     completion->queued = true;

@@ -112,7 +112,7 @@ static void deliver(inter_sim_rank *self, inter_sim_item *message, inter_sim_ite
                : message->bytes < receive->bytes ? WEFT_ERR_MISMATCH
                                                  : WEFT_SUCCESS;
     receive->request->native = NULL;
-    inter_completed(receive->request->completion, code);
+    inter_completed(receive->request, code);
     free(receive);
     message->taken = true;
     inter_sim_news(&self->sim->ranks[message->source]);
@@ -150,7 +150,7 @@ static unsigned tell_sent(inter_sim_rank *self) {
         }
         *link = message->next_sent;
         message->request->native = NULL;
-        inter_completed(message->request->completion, WEFT_SUCCESS);
+        inter_completed(message->request, WEFT_SUCCESS);
         free(message);
         events++;
     }
@@ -234,7 +234,7 @@ static void sim_cancel(inter_transport *base, inter_request *request) {
     }
     pthread_mutex_unlock(&self->sim->lock);
     request->native = NULL;
-    inter_completed(request->completion, WEFT_ERR_PROC_FAILED);
+    inter_completed(request, WEFT_ERR_PROC_FAILED);
 }
 
 static bool sim_arm(inter_transport *base, inter_bed *bed) {

@@ -174,7 +174,7 @@ static void carry_out(inter_sim_rank *self, inter_sim_item *fetch) {
     end_message(self, message);
     self->sim->counts.waiting_receives--;
     fetch->request->native = NULL;
-    inter_completed(fetch->request->completion, code);
+    inter_completed(fetch->request, code);
     free(fetch);
 }
 

@@ -48,7 +48,7 @@ static int received_code(const inter_request *request, ucs_status_t status, size
 void inter_ucx_finish(void *native, inter_request *request, int code) {
     request->native = NULL;
     ucp_request_free(native);
-    inter_completed(request->completion, code);
+    inter_completed(request, code);
 }
 
 static void sent(void *native, ucs_status_t status, void *argument) {
@@ -153,9 +153,10 @@ static int ucx_recv(inter_transport *base, int peer, uint64_t tag, void *buffer,
     if (UCS_PTR_IS_ERR(result)) {
         request->native = NULL;
         request->completion->pending--;
-        if (UCS_PTR_STATUS(result) == UCS_ERR_MESSAGE_TRUNCATED)
-            return core_error(WEFT_ERR_TRUNCATE, "rank %d: a message of rank %d is longer than the %zu bytes expected",
-                              base->rank, peer, bytes);
+        if (UCS_PTR_STATUS(result) == UCS_ERR_MESSAGE_TRUNCATED) { /* it has come */
+            inter_note_error(request, WEFT_ERR_TRUNCATE);
+            return WEFT_SUCCESS;
+        }
         return inter_ucx_error(UCS_PTR_STATUS(result), "receive", base->rank);
     }
     if (request->native)

@@ -248,8 +248,8 @@ static int ucx_am_fetch(inter_transport *base, const inter_arrival *arrival, voi
         count = 1;
     }
     ucs_status_ptr_t result = ucp_am_recv_data_nbx(self->worker, arrival->native, buffer, count, &params);
-    if (!result && !request->completion->error)
-        request->completion->error = fetched_code(request, UCS_OK);
+    if (!result)
+        inter_note_error(request, fetched_code(request, UCS_OK));
     return inter_ucx_started(self, result, request, "fetch a message");
 }
 

@@ -4,6 +4,7 @@
 #include "effort.h"
 #include "intra/threads.h"
 #include "mismatch_between.h"
+#include "mismatch_blocks.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -124,6 +125,44 @@ TEST_F(MismatchJob, ProcessesWithPersistentRequests) {
     expect_messages(comm_);
 }
 
+// Between ranks of one process and of several: the first, the last, and who is neither a leader nor the last.
+class MismatchOfBlocksJob : public MismatchJob {
+  protected:
+    void expect_all(bool on_processes) const {
+        int ranks = weft_size(comm_) * (on_processes ? 1 : threads_);
+        for (with_blocks which : all_with_blocks)
+            for (auto lengths : wrong_lengths)
+                for (auto pair : {std::pair{0, ranks - 1}, std::pair{ranks - 1, 0}, std::pair{1, ranks - 1}}) {
+                    if (pair.first == pair.second)
+                        continue;
+                    wrong_block wrong{pair.first, pair.second, lengths.sent, lengths.expected};
+                    if (on_processes)
+                        on_copy(which, wrong);
+                    else
+                        misuse::in_team(threads_, [&](weft_comm *comm, int) {
+                            expect_wrong_block(which, wrong, comm, threads_ == 1);
+                        });
+                }
+        expect_works(comm_, "blocks");
+    }
+
+  private:
+    void on_copy(with_blocks which, const wrong_block &wrong) const {
+        weft_comm *copy = nullptr;
+        EXPECT_OK(weft_comm_dup(comm_, &copy));
+        expect_wrong_block(which, wrong, copy, true);
+        EXPECT_OK(weft_comm_free(&copy));
+    }
+};
+
+TEST_F(MismatchOfBlocksJob, OnProcesses) {
+    expect_all(true);
+}
+
+TEST_F(MismatchOfBlocksJob, OnTeams) {
+    expect_all(false);
+}
+
 // The algorithms that need all counts have them from the root, before the blocks.
 class MismatchOfCountsJob : public MismatchJob {
   protected:
@@ -148,9 +187,12 @@ class MismatchOfCountsJob : public MismatchJob {
         if (code == WEFT_SUCCESS)
             code = weft_barrier(comm_);
         EXPECT_STREQ(weft_strerror(WEFT_ERR_MISMATCH), weft_strerror(code)) << weft_last_error();
-        misuse::expect_sentence({"rank " + std::to_string(size - 1) + " called", "but rank 0 called",
-                                 std::to_string(4 * has) + " bytes", std::to_string(4 * counted) + " bytes"},
-                                gathers ? "gatherv" : "scatterv");
+        std::string last = "rank " + std::to_string(size - 1), sender = gathers ? last : "rank 0",
+                    receiver = gathers ? "rank 0" : last;
+        misuse::expect_sentence(
+            {sender + " called", " sends " + receiver + " " + std::to_string(4 * (gathers ? has : counted)) + " bytes",
+             "but " + receiver + " called", " expects " + std::to_string(4 * (gathers ? counted : has))},
+            gathers ? "gatherv" : "scatterv");
         EXPECT_EQ(std::count(mine.begin() + ptrdiff_t(own), mine.end(), 2), ptrdiff_t(room));
         expect_messages(comm_);
     }

@@ -11,6 +11,26 @@
 
 namespace {
 
+// So many elements as one.
+class joined {
+  public:
+    joined(size_t count, const weft_datatype *type) {
+        EXPECT_EQ(WEFT_SUCCESS, weft_type_contiguous(count, type, &made_)) << weft_last_error();
+        EXPECT_EQ(WEFT_SUCCESS, weft_type_commit(&made_)) << weft_last_error();
+    }
+    joined(const joined &) = delete;
+    joined &operator=(const joined &) = delete;
+    ~joined() {
+        EXPECT_EQ(WEFT_SUCCESS, weft_type_free(&made_)) << weft_last_error();
+    }
+    [[nodiscard]] const weft_datatype *type() const {
+        return made_;
+    }
+
+  private:
+    weft_datatype *made_ = nullptr;
+};
+
 struct setting {
     uint64_t seed;
     size_t most; // units a block
@@ -47,7 +67,9 @@ struct side {
     std::vector<const weft_datatype *> types;
     size_t bytes = 0, base = 0;
 
-    side(const setting &s, const std::vector<size_t> &units, size_t ratio, int rank, bool send)
+    // `unit_type`: of a whole unit.
+    side(const setting &s, const std::vector<size_t> &units, size_t ratio, const weft_datatype *unit_type, int rank,
+         bool send)
         : counts(units.size()), displs(units.size()), offsets(units.size()),
           types(units.size(), send ? s.send_type : s.recv_type) {
         size_t size = units.size(), unit = s.unit_bytes();
@@ -64,8 +86,8 @@ struct side {
             auto distance = (ptrdiff_t)offsets[block] - (ptrdiff_t)base;
             displs[block] = s.many ? distance : distance / (ptrdiff_t)unit * (ptrdiff_t)ratio;
             if (s.many && (block + (size_t)rank + send) % 2) {
-                types[block] = WEFT_BYTE;
-                counts[block] = units[block] * unit;
+                types[block] = unit_type;
+                counts[block] = units[block];
             }
             if (!units[block])
                 displs[block] = PTRDIFF_MAX / 64; // of an empty block it means nothing
@@ -92,7 +114,9 @@ void exchange(weft_comm *comm, const setting &s) {
         to_units[(size_t)other] = s.units(rank, other);
         from_units[(size_t)other] = s.units(other, rank);
     }
-    side out(s, to_units, s.send_ratio, rank, true), in(s, from_units, s.recv_ratio, rank, false);
+    const joined unit(s.recv_ratio, s.recv_type);
+    side out(s, to_units, s.send_ratio, unit.type(), rank, true);
+    side in(s, from_units, s.recv_ratio, unit.type(), rank, false);
     job::buffer send(out.bytes, 16), recv(in.bytes, 16);
     std::vector<unsigned char> expected(in.bytes, job::buffer::filler);
     for (size_t other = 0; other < (size_t)size; other++) {
@@ -110,13 +134,14 @@ void exchange(weft_comm *comm, const setting &s) {
 }
 
 void sweep(weft_comm *comm, size_t most, int rounds, bool many) {
+    const joined ints(2, WEFT_INT), numbers(2, WEFT_C_DOUBLE_COMPLEX), pairs(2, WEFT_2INT);
     for (int round = 0; round < rounds; round++)
         for (bool in_place : {false, true}) {
             uint64_t seed = job::hash(most, (uint64_t)round);
             exchange(comm, {seed, most, WEFT_BYTE, WEFT_BYTE, 1, 1, in_place, many});
-            exchange(comm, {seed + 1, most, WEFT_INT, WEFT_INT64_T, 2, 1, in_place, many});
-            exchange(comm, {seed + 2, most, WEFT_C_DOUBLE_COMPLEX, WEFT_BYTE, 1, 16, in_place, many});
-            exchange(comm, {seed + 3, most, WEFT_LONG_DOUBLE_INT, WEFT_2INT, 1, 4, in_place, many});
+            exchange(comm, {seed + 1, most, WEFT_INT, ints.type(), 2, 1, in_place, many});
+            exchange(comm, {seed + 2, most, numbers.type(), WEFT_C_DOUBLE_COMPLEX, 1, 2, in_place, many});
+            exchange(comm, {seed + 3, most, pairs.type(), WEFT_INT, 1, 4, in_place, many});
         }
 }
 

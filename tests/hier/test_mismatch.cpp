@@ -2,6 +2,7 @@
 // The threads of a process call collectives that do not belong together. Each of them returns, with WEFT_ERR_MISMATCH or
 // well, and at least one notices where the two calls need each other; all do in the next in which they meet.
 #include "effort.h"
+#include "mismatch_blocks.h"
 #include "mismatch_calls.h"
 #include "misuse.h"
 #include "thread_algorithms.h"
@@ -145,31 +146,49 @@ TEST(MismatchOfRequests, EndsWhatComesAfterOneThatWentBefore) {
     EXPECT_OK(weft_finalize());
 }
 
-// The calls belong together, but the last thread has one int more than the root expects from it, or means to give it.
-int with_one_more(weft_comm *comm, bool gathers, int root, size_t count) {
-    std::vector<int> mine(count + 1, 1), all(3 * count + 3, 1);
-    const size_t counts[] = {count, count, count};
-    const ptrdiff_t displs[] = {0, ptrdiff_t(count), ptrdiff_t(2 * count)};
-    size_t own = count + (weft_rank(comm) == weft_size(comm) - 1);
-    return gathers ? weft_gatherv(mine.data(), own, WEFT_INT, all.data(), counts, displs, WEFT_INT, root, comm)
-                   : weft_scatterv(all.data(), counts, displs, WEFT_INT, mine.data(), own, WEFT_INT, root, comm);
+// Two threads find it out at once, and a third one comes to the next collective: they are not awaited there.
+TEST(MismatchOfRequests, FoundByTwoAtOnce) {
+    signal(SIGALRM, say_what_hangs);
+    snprintf(under_way, sizeof(under_way), "hangs: found by two at once\n");
+    alarm(100);
+    ASSERT_EQ(WEFT_SUCCESS, weft_init(nullptr)) << weft_last_error();
+    misuse::in_team(3, [&](weft_comm *comm, int thread) {
+        for (int round = 0; round < 300; round++) {
+            int mine = 1, all[3];
+            weft_comm *copy = nullptr;
+            weft_request *request = nullptr;
+            EXPECT_OK(weft_comm_dup(comm, &copy));
+            EXPECT_OK(weft_gather_init(&mine, 1, WEFT_INT, all, 1, WEFT_INT, thread == 2 ? 2 : 1, copy, &request));
+            int code = WEFT_SUCCESS;
+            for (int again = 0; again < 2 && !code; again++) {
+                EXPECT_OK(weft_start(&request));
+                code = weft_wait(&request, nullptr);
+            }
+            EXPECT_OK(weft_request_free(&request));
+            for (int again = 0; again < 2 && !code; again++)
+                code = weft_barrier(copy);
+            EXPECT_EQ(code, WEFT_ERR_MISMATCH);
+            EXPECT_OK(weft_barrier(comm));
+            EXPECT_OK(weft_comm_free(&copy));
+        }
+    });
+    EXPECT_OK(weft_finalize());
+    alarm(0);
 }
 
-TEST(MismatchOfCounts, IsNoticed) {
+TEST(MismatchOfBlocks, BetweenThreads) {
+    signal(SIGALRM, say_what_hangs);
     ASSERT_EQ(WEFT_SUCCESS, weft_init(nullptr)) << weft_last_error();
-    for (bool gathers : {true, false})
-        for (int root : {0, 1})
-            for (size_t count : {2, 400})
-                misuse::in_team(3, [&](weft_comm *comm, int thread) {
-                    int code = with_one_more(comm, gathers, root, count);
-                    // Who receives, and who is wrong, unless what he sends is short and goes to the root without him.
-                    bool notices = gathers ? thread == root || (thread == 2 && count > 2) : thread == 2;
-                    EXPECT_EQ(code, notices ? WEFT_ERR_MISMATCH : WEFT_SUCCESS)
-                        << "thread " << thread << ", " << count << " ints";
-                    std::string right = std::to_string(4 * count), wrong = std::to_string(4 * count + 4);
-                    if (notices)
-                        misuse::expect_sentence({"rank 2", " " + right + " ", " " + wrong + " "}, "one int more");
+    for (with_blocks which : all_with_blocks)
+        for (auto lengths : wrong_lengths)
+            for (auto ranks : {std::pair{2, 0}, std::pair{0, 2}, std::pair{1, 2}}) {
+                snprintf(under_way, sizeof(under_way), "hangs: %s, %zu ints\n", name_of(which).c_str(), lengths.sent);
+                alarm(100);
+                misuse::in_team(3, [&](weft_comm *comm, int) {
+                    expect_wrong_block(which, {ranks.first, ranks.second, lengths.sent, lengths.expected}, comm, true);
                 });
+                alarm(0);
+            }
     EXPECT_OK(weft_finalize());
 }
 

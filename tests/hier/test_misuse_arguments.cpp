@@ -215,9 +215,13 @@ TEST_F(Arguments, BlocksOfDifferentSizes) {
         EXPECT_ERROR(WEFT_ERR_ARG, weft_alltoall(a_, 3, WEFT_SHORT, b_, 1, WEFT_INT, comm), rank, "6 bytes", "4");
     });
     size_t two[1] = {2};
-    EXPECT_ERROR(WEFT_ERR_MISMATCH,
+    EXPECT_ERROR(WEFT_ERR_ARG,
                  weft_alltoallv(a_, two, displs_, WEFT_INT, b_, counts_, displs_, WEFT_INT, weft_process_comm()),
                  "rank 0", "8 bytes", "4");
+    const weft_datatype *const ints[1] = {WEFT_INT}, *const floats[1] = {WEFT_FLOAT};
+    EXPECT_ERROR(WEFT_ERR_ARG,
+                 weft_alltoallw(a_, counts_, displs_, floats, b_, counts_, displs_, ints, weft_process_comm()),
+                 "rank 0", "WEFT_FLOAT", "WEFT_INT");
 }
 
 // With nothing to move, no buffer is needed.
