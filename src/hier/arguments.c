@@ -20,6 +20,8 @@ int hier_check_comm(const weft_comm *comm, const char *call) {
             WEFT_ERR_THREAD,
             "rank %d: %s: under FUNNELED only the thread that called weft_init uses a process communicator", comm->rank,
             call);
+    } else if (comm->lends) {
+        hier_reclaim_own(comm->world);
     }
     return WEFT_SUCCESS;
 }

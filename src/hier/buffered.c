@@ -2,6 +2,7 @@
 #include <core/error.h>
 #include <hier/arguments.h>
 #include <hier/buffered.h>
+#include <hier/lending.h>
 #include <weft/message.h>
 
 static size_t room_of(const hier_message *buffered) {
@@ -94,17 +95,21 @@ int hier_buffered_send(hier_message *message) {
     return WEFT_SUCCESS;
 }
 
-int weft_comm_attach_buffer(weft_comm *comm, void *buffer, size_t bytes) {
-    int code = hier_check_comm(comm, __func__);
+static int attach(weft_comm *comm, void *buffer, size_t bytes, const char *call) {
+    int code = hier_check_comm(comm, call);
     if (code)
         return code;
     if (!buffer)
-        return core_error(WEFT_ERR_ARG, "rank %d: %s: buffer is NULL, expected %zu bytes", comm->rank, __func__, bytes);
+        return core_error(WEFT_ERR_ARG, "rank %d: %s: buffer is NULL, expected %zu bytes", comm->rank, call, bytes);
     if (comm->buffer.base)
-        return core_error(WEFT_ERR_BUSY, "rank %d: %s: a buffer of %zu bytes is attached already", comm->rank, __func__,
+        return core_error(WEFT_ERR_BUSY, "rank %d: %s: a buffer of %zu bytes is attached already", comm->rank, call,
                           comm->buffer.bytes);
     comm->buffer = (hier_buffer){.base = buffer, .bytes = bytes};
     return WEFT_SUCCESS;
+}
+
+int weft_comm_attach_buffer(weft_comm *comm, void *buffer, size_t bytes) {
+    return hier_leave(comm, attach(comm, buffer, bytes, __func__));
 }
 
 /* A wait until a buffer is empty. */
@@ -128,15 +133,15 @@ static hier_doing describe(void *argument) {
     return doing;
 }
 
-int weft_comm_detach_buffer(weft_comm *comm, void **buffer, size_t *bytes) {
-    int code = hier_check_comm(comm, __func__);
+static int detach(weft_comm *comm, void **buffer, size_t *bytes, hier_caller by) {
+    int code = hier_check_comm(comm, by.call);
     if (code)
         return code;
     if (!buffer || !bytes)
-        return core_error(WEFT_ERR_ARG, "rank %d: %s: %s is NULL", comm->rank, __func__, buffer ? "bytes" : "buffer");
+        return core_error(WEFT_ERR_ARG, "rank %d: %s: %s is NULL", comm->rank, by.call, buffer ? "bytes" : "buffer");
     if (!comm->buffer.base)
-        return core_error(WEFT_ERR_ARG, "rank %d: %s: no buffer is attached", comm->rank, __func__);
-    emptying waits = {comm, __builtin_return_address(0)};
+        return core_error(WEFT_ERR_ARG, "rank %d: %s: no buffer is attached", comm->rank, by.call);
+    emptying waits = {comm, by.place};
     hier_wait wait = hier_wait_on(comm, is_empty, describe, &waits);
     hier_drive_until(&wait, false);
     tidy(comm);
@@ -144,4 +149,8 @@ int weft_comm_detach_buffer(weft_comm *comm, void **buffer, size_t *bytes) {
     *bytes = comm->buffer.bytes;
     comm->buffer = (hier_buffer){0};
     return WEFT_SUCCESS;
+}
+
+int weft_comm_detach_buffer(weft_comm *comm, void **buffer, size_t *bytes) {
+    return hier_leave(comm, detach(comm, buffer, bytes, HIER_CALLER));
 }

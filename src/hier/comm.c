@@ -6,6 +6,7 @@
 #include <hier/checked.h>
 #include <hier/drive.h>
 #include <hier/ledger.h>
+#include <hier/lending.h>
 #include <hier/part.h>
 #include <hier/request.h>
 #include <hier/ring.h>
@@ -141,7 +142,7 @@ int weft_comm_free(weft_comm **comm) {
     weft_comm *freed = *comm;
     int code = check_free(freed, __func__);
     if (code)
-        return code;
+        return hier_leave_all(code);
     weft_comm *origin = freed->origin;
     if (freed->team)
         free_thread(freed);
@@ -149,5 +150,5 @@ int weft_comm_free(weft_comm **comm) {
         free_process(freed);
     atomic_fetch_sub_explicit(&origin->derived, 1, memory_order_release); /* pairs with weft_finalize */
     *comm = NULL;
-    return WEFT_SUCCESS;
+    return hier_leave_all(WEFT_SUCCESS);
 }

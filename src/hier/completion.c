@@ -286,16 +286,14 @@ static hier_doing describe(void *argument) {
 
 /* The end of a call that waited or tested: there may be more under way. Returns the error of what was completed. */
 static int leave(const completing *list) {
-    if (list->wait.world)
-        hier_leave(list->wait.world->process_comm, WEFT_SUCCESS);
-    return list->error;
+    return list->wait.world ? hier_leave(list->wait.world->process_comm, list->error) : hier_leave_all(list->error);
 }
 
 /* The part in common of those that need all: without an active one they are complete at once. */
 static int complete_all(completing *list, int *done) {
     int code = check_list(list);
     if (code)
-        return code;
+        return hier_leave_all(code);
     bool all = true;
     if (!list->wait.world) {
         (void)take_in_order(list);
@@ -404,7 +402,7 @@ int weft_request_get_status(weft_request *request, int *done, weft_status *statu
         return hier_missing(__func__, "done");
     int code = check_list(&list);
     if (code)
-        return code;
+        return hier_leave_all(code);
     *done = !list.wait.world || complete_some(&list, tell, false);
     if (!list.wait.world)
         set_status(status, WEFT_SUCCESS);
@@ -414,7 +412,7 @@ int weft_request_get_status(weft_request *request, int *done, weft_status *statu
 static int any(completing *list, size_t *index, int *done, weft_status *status) {
     int code = check_list(list);
     if (code)
-        return code;
+        return hier_leave_all(code);
     bool found = complete_some(list, take_any, !done);
     if (!list->wait.world)
         set_status(status, WEFT_SUCCESS);
@@ -439,7 +437,7 @@ static int some(completing *list, bool wait, size_t *done_count) {
         return hier_missing(list->call, done_count ? "indices" : "done_count");
     int code = check_list(list);
     if (code)
-        return code;
+        return hier_leave_all(code);
     (void)complete_some(list, take_some, wait);
     *done_count = list->wait.world ? list->found : WEFT_UNDEFINED;
     return leave(list);

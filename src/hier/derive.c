@@ -15,6 +15,7 @@
 #include <hier/channels.h>
 #include <hier/drive.h>
 #include <hier/ledger.h>
+#include <hier/lending.h>
 #include <hier/split.h>
 #include <stdlib.h>
 #include <string.h>
@@ -297,9 +298,9 @@ static int derive(weft_comm *parent, int color, int key, weft_comm **made, hier_
 }
 
 int weft_comm_dup(weft_comm *comm, weft_comm **made) {
-    return derive(comm, 0, hier_comm_valid(comm) ? comm->rank : 0, made, HIER_CALLER);
+    return hier_leave(comm, derive(comm, 0, hier_comm_valid(comm) ? comm->rank : 0, made, HIER_CALLER));
 }
 
 int weft_comm_split(weft_comm *comm, int color, int key, weft_comm **made) {
-    return derive(comm, color, key, made, HIER_CALLER);
+    return hier_leave(comm, derive(comm, color, key, made, HIER_CALLER));
 }

@@ -64,13 +64,17 @@ int hier_agent_join(weft_comm *comm) {
 hier_agent *hier_agent_of_caller(const hier_world *world) {
     if (!self || self->comms->world != world)
         return NULL;
-    hier_reclaim(self);
     return self->parts || self->talks ? self : NULL;
 }
 
 void hier_lend_own(void) {
-    if (self)
+    if (self && self->comms->world->progresses)
         hier_lend(self);
+}
+
+void hier_reclaim_own(const hier_world *world) {
+    if (self && self->comms->world == world)
+        hier_reclaim(self);
 }
 
 bool hier_has_more_to_do(const hier_world *world) {

@@ -7,6 +7,7 @@
 #define HIER_ERRAND_H
 
 #include <core/inbox.h>
+#include <core/wait.h>
 
 struct hier_world;
 
@@ -21,5 +22,14 @@ void hier_send_errand(struct hier_world *world, hier_errand *errand);
 
 /** Runs those that wait; true when there was one. Under the funnel. */
 bool hier_run_errands(struct hier_world *world);
+
+/** Wakes the leader, after something was left for it: an errand, or a letter in the outbox. There is a network. */
+void hier_wake_leader(struct hier_world *world);
+
+/**
+ * The leader waits for a thread of its process, and the others need it for all that goes between processes (FUNNELED): sleeps on the flag, which
+ * wakes it, until something is left for it, or for a while, since nothing wakes it here when something comes in.
+ */
+void hier_leader_naps(struct hier_world *world, core_flag *flag, uint64_t target);
 
 #endif

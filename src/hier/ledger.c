@@ -234,20 +234,6 @@ void hier_ledger_end(hier_world *world, inter_id id) {
     inter_engine_break(&world->engine, ledger->context);
 }
 
-int hier_ledger_error(const weft_comm *comm, const char *call) {
-    const char *why =
-        hier_ledger_is_broken(comm->ledger) ? comm->ledger->verdict : "ranks called different collectives";
-    return core_error(WEFT_ERR_MISMATCH, "rank %d: %s: the communicator is broken: %s", hier_rank_of(comm), call, why);
-}
-
-int hier_ledger_failed(const weft_comm *comm, const char *call, int error) {
-    const int rank = hier_rank_of(comm);
-    if ((error == WEFT_ERR_MISMATCH || error == WEFT_ERR_TRUNCATE) && comm->ledger &&
-        hier_ledger_is_broken(comm->ledger))
-        return hier_ledger_error(comm, call);
-    return core_error(error, "rank %d: %s failed between the processes: %s", rank, call, weft_strerror(error));
-}
-
 static hier_note verdict_of(const hier_clash *clash) {
     const hier_entry *own = &clash->calls[0], *other = &clash->calls[1];
     hier_note verdict = {.kind = HIER_NOTE_DIFFERENT, .count = 2};
@@ -262,9 +248,27 @@ static hier_note verdict_of(const hier_clash *clash) {
     return verdict;
 }
 
-void hier_ledger_describe(const hier_clash *clash, char *text) {
+static void describe_clash(const hier_clash *clash, char *text) {
     hier_note verdict = verdict_of(clash);
     write_verdict(&verdict, text);
+}
+
+int hier_ledger_error(const weft_comm *comm, const char *call) {
+    const hier_ledger *ledger = comm->ledger;
+    char tripped[HIER_VERDICT_BYTES] = "ranks called different collectives";
+    const char *why = hier_ledger_is_broken(ledger) ? ledger->verdict : tripped;
+    /* Acquire: pairs with hier_ledger_trip. */
+    if (why == tripped && atomic_load_explicit(&ledger->tripped, memory_order_acquire) == HIER_TRIP_DONE)
+        describe_clash(&ledger->trip, tripped);
+    return core_error(WEFT_ERR_MISMATCH, "rank %d: %s: the communicator is broken: %s", hier_rank_of(comm), call, why);
+}
+
+int hier_ledger_failed(const weft_comm *comm, const char *call, int error) {
+    const int rank = hier_rank_of(comm);
+    if ((error == WEFT_ERR_MISMATCH || error == WEFT_ERR_TRUNCATE) && comm->ledger &&
+        hier_ledger_is_broken(comm->ledger))
+        return hier_ledger_error(comm, call);
+    return core_error(error, "rank %d: %s failed between the processes: %s", rank, call, weft_strerror(error));
 }
 
 void hier_ledger_trip(hier_world *world, hier_ledger *ledger, const hier_clash *clash) {
@@ -276,7 +280,7 @@ void hier_ledger_trip(hier_world *world, hier_ledger *ledger, const hier_clash *
         return;
     ledger->trip = *clash;
     if (!ledger->between) {
-        hier_ledger_describe(clash, ledger->verdict);
+        describe_clash(clash, ledger->verdict);
         /* Release: pairs with hier_ledger_is_broken. */
         atomic_store_explicit(&ledger->broken, true, memory_order_release);
         return;

@@ -231,9 +231,6 @@ int hier_ledger_error(const weft_comm *comm, const char *call) __attribute__((co
 /** The same of a call that ended with that error, which it returns, between processes. */
 int hier_ledger_failed(const weft_comm *comm, const char *call, int error) __attribute__((cold));
 
-/** A verdict's sentence, of HIER_VERDICT_BYTES at most. */
-void hier_ledger_describe(const hier_clash *clash, char *text) __attribute__((cold));
-
 /**
  * A thread has found a clash. That breaks the communicator; one of several processes when whoever drives next tells them.
  */

@@ -22,8 +22,13 @@ void hier_lending_part(hier_world *world, hier_agent *agent);
 /** Before the thread leaves weft: nothing where it has nothing under way. */
 void hier_lend(hier_agent *agent);
 
-/** Before the thread uses what is its own; waits for a look that is under way. */
+/**
+ * Before the thread uses what is its own; waits for a look that is under way. Without any lock: a look may need the funnel, or a channel. So
+ * every public call does it when it checks its communicator (hier_check_comm).
+ */
 void hier_reclaim(hier_agent *agent);
+/** The same of the calling thread's agent, if it has one of that world (drive.c). */
+void hier_reclaim_own(const hier_world *world);
 
 /** One look at all that is lent; how many things happened. *under_way: there is something to look after. By the progress thread. */
 unsigned hier_lent_progress(hier_world *world, bool *under_way);
@@ -31,10 +36,16 @@ unsigned hier_lent_progress(hier_world *world, bool *under_way);
 /** hier_lend() of the calling thread's agent, if it has one (drive.c). */
 void hier_lend_own(void);
 
-/** At the end of a public call on a communicator, which is valid if the call went well; returns `code`. */
+/** At the end of a public call on a communicator, which is valid if the call went well; returns `code`. Every way out of one that has reclaimed. */
 static inline int hier_leave(const weft_comm *comm, int code) {
-    if (!code && comm->lends)
+    if (code || comm->lends)
         hier_lend_own();
+    return code;
+}
+
+/** The same where there is no communicator, or none any more. */
+static inline int hier_leave_all(int code) {
+    hier_lend_own();
     return code;
 }
 

@@ -164,11 +164,10 @@ bool hier_carry_outbox(hier_world *world) {
 }
 
 static void leave_in_outbox(hier_world *world, hier_letter *letter) {
-    inter_transport *transport = world->channel.transport;
     bool may_sleep = world->waiting.may_sleep || (letter->mailbox && letter->mailbox->waiting.may_sleep);
     core_inbox_put(&world->carrier.outbox, &letter->link); /* from here on it is the leader's */
     if (may_sleep)
-        transport->rouse(transport);
+        hier_wake_leader(world);
 }
 
 bool hier_carry(hier_channel *channel, hier_letter *letter, bool holds) {

@@ -131,6 +131,24 @@ static enum core_idle sleep_on_thread(const hier_call *call, int thread, unsigne
     return CORE_IDLE_SLEPT;
 }
 
+/* As the leader on whom others depend, if it is that: sleeps on what is awaited. */
+static enum core_idle sleep_as_leader(const hier_call *call, core_flag *flag, uint64_t value) {
+    hier_world *world = call->comm->world;
+    if (!hier_is_funneled(world) || !hier_is_leader(world))
+        return CORE_IDLE_NOTHING;
+    hier_leader_naps(world, flag, value);
+    return CORE_IDLE_SLEPT;
+}
+
+/* The same of a thread's flag; others sleep as long as it suits them. */
+static enum core_idle sleep_on_missing(const hier_call *call, int thread) {
+    core_flag *flag = &call->meeting.cells[thread].flag;
+    const uint64_t value = intra_value(&call->meeting, call->need_phase);
+    return sleep_as_leader(call, flag, value) == CORE_IDLE_SLEPT
+               ? CORE_IDLE_SLEPT
+               : sleep_on_thread(call, thread, call->need_phase, core_nap(0));
+}
+
 /* Sleeps until a thread has done its last piece: only then all may be admitted that waits for threads. */
 static enum core_idle sleep_on_pieces(const hier_call *call) {
     for (int thread = 0; thread < hier_threads(call); thread++)
@@ -202,11 +220,16 @@ static enum core_idle drive(void *argument, bool tired) {
         hier_sleep(&bed);
         return CORE_IDLE_SLEPT;
     }
-    if (moved)
+    if (moved) {
+        if (funneled)
+            world->naps = 0;
         return CORE_IDLE_MOVED;
+    }
     if (missing >= 0 && missing != self && tired && stays && is_ready(call))
-        return sleep_on_thread(call, missing, call->need_phase, core_nap(0));
-    return missing >= 0 && !tired && !call->meeting.team->waiting.hot ? CORE_IDLE_YIELD : CORE_IDLE_NOTHING;
+        return sleep_on_missing(call, missing);
+    if (tired)
+        return sleep_as_leader(call, call->meeting.awaited, call->meeting.value);
+    return missing >= 0 && !call->meeting.team->waiting.hot ? CORE_IDLE_YIELD : CORE_IDLE_NOTHING;
 }
 
 void hier_drive_once(hier_call *call, bool leaves) {
@@ -285,7 +308,11 @@ enum core_idle hier_idle(void *argument, bool tired) {
     if (tired)
         hier_ledger_watch(world);
     hier_funnel_leave(world);
-    return moved ? CORE_IDLE_MOVED : CORE_IDLE_NOTHING;
+    if (moved && hier_is_funneled(world))
+        world->naps = 0;
+    if (moved || !tired)
+        return moved ? CORE_IDLE_MOVED : CORE_IDLE_NOTHING;
+    return sleep_as_leader(call, call->meeting.awaited, call->meeting.value);
 }
 
 /* What the leader waits for mostly needs that it drives: no look at a flag alone. */

@@ -102,7 +102,7 @@ int weft_probe(int source, int tag, weft_comm *comm, weft_status *status) {
                      .caller = __builtin_return_address(0)};
     int code = check(&sought);
     if (code)
-        return code;
+        return hier_leave(comm, code);
     code = find(&sought, false);
     if (status)
         *status = sought.status;
@@ -114,7 +114,7 @@ int weft_iprobe(int source, int tag, weft_comm *comm, int *found, weft_status *s
                      .caller = __builtin_return_address(0)};
     int code = check(&sought);
     if (code || !found)
-        return code ? code : missing(&sought, "found");
+        return hier_leave(comm, code ? code : missing(&sought, "found"));
     code = find(&sought, true);
     if (status && sought.found)
         *status = sought.status;
@@ -150,7 +150,7 @@ int weft_mprobe(int source, int tag, weft_comm *comm, weft_message **message, we
                      .takes = true};
     int code = check(&sought);
     if (code || !message)
-        return code ? code : missing(&sought, "message");
+        return hier_leave(comm, code ? code : missing(&sought, "message"));
     return hier_leave(comm, take(&sought, false, message, status));
 }
 
@@ -160,7 +160,7 @@ int weft_improbe(int source, int tag, weft_comm *comm, int *found, weft_message 
                      .takes = true};
     int code = check(&sought);
     if (code || !message || !found)
-        return code ? code : missing(&sought, message ? "found" : "message");
+        return hier_leave(comm, code ? code : missing(&sought, message ? "found" : "message"));
     code = take(&sought, true, message, status);
     if (!code)
         *found = sought.found;
@@ -210,7 +210,7 @@ int weft_mrecv(void *buffer, size_t count, const weft_datatype *type, weft_messa
         return no_message(__func__);
     int code = check_message(&envelope, *message);
     if (code)
-        return code;
+        return hier_leave(envelope.comm, code);
     hier_observe_talk(envelope.comm);
     serve(&receiving, &envelope, message);
     hier_message_wait(&receiving, __builtin_return_address(0));
@@ -226,12 +226,13 @@ int weft_imrecv(void *buffer, size_t count, const weft_datatype *type, weft_mess
         return no_message(__func__);
     int code = check_message(&envelope, *message);
     if (code)
-        return code;
+        return hier_leave(envelope.comm, code);
     if (!request)
-        return core_error(WEFT_ERR_ARG, "rank %d: %s: request is NULL", envelope.comm->rank, __func__);
+        return hier_leave(envelope.comm,
+                          core_error(WEFT_ERR_ARG, "rank %d: %s: request is NULL", envelope.comm->rank, __func__));
     hier_message *receiving = hier_message_take(envelope.comm, __func__);
     if (!receiving)
-        return WEFT_ERR_NOMEM;
+        return hier_leave(envelope.comm, WEFT_ERR_NOMEM);
     hier_message_keep_type(receiving, type);
     receiving->began_ticks = hier_observe_start_message(envelope.comm);
     serve(receiving, &envelope, message);

@@ -87,7 +87,7 @@ static int block_send(hier_message *message, const void *caller) {
     const hier_envelope *envelope = &message->envelope;
     int code = check(&message->envelope, false);
     if (code)
-        return code;
+        return hier_leave(envelope->comm, code);
     hier_observe_talk(envelope->comm);
     code = start_send(message);
     if (!code)
@@ -135,7 +135,7 @@ static int begin(hier_message *message, bool receives, bool persistent, weft_req
     int code = hier_check_comm(comm, call);                                                                            \
     hier_message *message = code ? NULL : hier_message_take(comm, call);                                               \
     if (!message)                                                                                                      \
-        return code ? code : WEFT_ERR_NOMEM;                                                                           \
+        return hier_leave(comm, code ? code : WEFT_ERR_NOMEM);                                                         \
     hier_envelope_fill(&message->envelope, call, buffer, count, type, peer, tag, comm, mode);                          \
     return hier_leave(comm, begin(message, receives, persistent, request))
 
@@ -182,7 +182,7 @@ APART int long_recv(RECEIVE, weft_status *status) {
     hier_envelope_fill(&envelope, "weft_recv", buffer, count, type, source, tag, comm, HIER_STANDARD);
     int code = check(&envelope, true);
     if (code)
-        return code;
+        return hier_leave(comm, code);
     hier_observe_talk(comm);
     hier_message_receive(&message, &envelope, true);
     code = hier_message_finish(&message, status, __builtin_return_address(0));

@@ -132,7 +132,7 @@ static int begin(hier_envelope *out, hier_envelope *in, bool replaces, weft_requ
     if (!code)
         code = take_all(comm, out->call, messages);
     if (code)
-        return code;
+        return hier_leave(comm, code);
     if (replaces)
         code = put_copy(out, &copy);
     messages[0]->both = (hier_sendrecv){messages[1], messages[2], copy};
@@ -146,7 +146,7 @@ static int begin(hier_envelope *out, hier_envelope *in, bool replaces, weft_requ
     hier_mailbox_enter(comm);
     hier_sendrecv_give(messages[0]);
     hier_mailbox_leave(comm);
-    return code;
+    return hier_leave(comm, code);
 }
 
 int weft_isendrecv(const void *send, size_t send_count, const weft_datatype *send_type, int dest, int send_tag,

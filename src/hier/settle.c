@@ -31,17 +31,11 @@ static hier_entry entry_of_rank(const hier_call *call, int rank) {
 /* The call's error. */
 static void trip(hier_call *call, const hier_clash *clash) {
     weft_comm *comm = call->comm;
-    char verdict[HIER_VERDICT_BYTES];
     hier_ledger_trip(comm->world, comm->ledger, clash);
     while (!comm->ledger->between && !hier_ledger_is_broken(comm->ledger))
-        sched_yield(); /* another thread writes its verdict just now */
-    if (hier_ledger_is_broken(comm->ledger)) {
+        sched_yield();                                       /* another thread writes its verdict just now */
+    if (!call->error || hier_ledger_is_broken(comm->ledger)) /* or will be by whoever drives */
         call->error = hier_ledger_error(comm, call->arguments->call);
-    } else if (!call->error) { /* whoever drives breaks it */
-        hier_ledger_describe(clash, verdict);
-        call->error =
-            core_error(WEFT_ERR_MISMATCH, "rank %d: %s: %s", hier_rank_of(comm), call->arguments->call, verdict);
-    }
 }
 
 /* Another rank took the meeting for something else. */

@@ -15,11 +15,11 @@ int weft_start(weft_request **request) {
     if (code || !started)
         return code;
     if (!started->persistent)
-        return core_error(WEFT_ERR_ARG, "rank %d: %s: the request of %s is not persistent", started->comm->rank,
-                          __func__, started->call);
+        return hier_leave(started->comm, core_error(WEFT_ERR_ARG, "rank %d: %s: the request of %s is not persistent",
+                                                    started->comm->rank, __func__, started->call));
     if (started->active)
-        return core_error(WEFT_ERR_BUSY, "rank %d: %s: the request of %s is under way", started->comm->rank, __func__,
-                          started->call);
+        return hier_leave(started->comm, core_error(WEFT_ERR_BUSY, "rank %d: %s: the request of %s is under way",
+                                                    started->comm->rank, __func__, started->call));
     if (started->kind == HIER_COLLECTIVE)
         code = hier_request_restart(started);
     else if (started->kind == HIER_PART)
@@ -48,13 +48,15 @@ int weft_request_free(weft_request **request) {
     if (code || !freed)
         return code;
     if (freed->active)
-        return core_error(WEFT_ERR_BUSY, "rank %d: %s: the request of %s is under way: complete it first",
-                          freed->comm->rank, __func__, freed->call);
-    hier_mailbox_enter(freed->comm);
+        return hier_leave(freed->comm,
+                          core_error(WEFT_ERR_BUSY, "rank %d: %s: the request of %s is under way: complete it first",
+                                     freed->comm->rank, __func__, freed->call));
+    weft_comm *comm = freed->comm;
+    hier_mailbox_enter(comm);
     hier_give(freed);
-    hier_mailbox_leave(freed->comm);
+    hier_mailbox_leave(comm);
     *request = WEFT_REQUEST_NULL;
-    return WEFT_SUCCESS;
+    return hier_leave(comm, WEFT_SUCCESS);
 }
 
 int weft_cancel(weft_request **request) {
@@ -67,12 +69,13 @@ int weft_cancel(weft_request **request) {
     if (code)
         return code;
     if (cancelled->kind != HIER_RECEIVE || !cancelled->active)
-        return core_error(WEFT_ERR_ARG, "rank %d: %s: the request of %s is %s, expected an active receive",
-                          cancelled->comm->rank, __func__, cancelled->call,
-                          cancelled->active ? "active" : "not active");
+        return hier_leave(cancelled->comm,
+                          core_error(WEFT_ERR_ARG, "rank %d: %s: the request of %s is %s, expected an active receive",
+                                     cancelled->comm->rank, __func__, cancelled->call,
+                                     cancelled->active ? "active" : "not active"));
     hier_mailbox_enter(cancelled->comm);
     if (!cancelled->over)
         intra_mail_cancel(cancelled->comm->mailbox, &hier_message_of(cancelled)->receive);
     hier_mailbox_leave(cancelled->comm);
-    return WEFT_SUCCESS;
+    return hier_leave(cancelled->comm, WEFT_SUCCESS);
 }

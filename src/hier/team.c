@@ -6,6 +6,7 @@
 #include <hier/channels.h>
 #include <hier/checked.h>
 #include <hier/ledger.h>
+#include <hier/lending.h>
 #include <hier/message.h>
 #include <hier/part.h>
 #include <hier/ring.h>
@@ -272,9 +273,8 @@ static int build(weft_comm *parent, hier_caller by, const entry *entries, weft_t
     return WEFT_SUCCESS;
 }
 
-int weft_team_create(weft_comm *parent, int nthreads, weft_team **team) {
-    const hier_caller by = HIER_CALLER;
-    int code = hier_check_comm(parent, __func__);
+static int create(weft_comm *parent, int nthreads, weft_team **team, hier_caller by) {
+    int code = hier_check_comm(parent, by.call);
     if (code)
         return code;
     if (parent->team)
@@ -301,6 +301,10 @@ int weft_team_create(weft_comm *parent, int nthreads, weft_team **team) {
     atomic_fetch_add_explicit(&parent->world->teams, 1, memory_order_relaxed);
     *team = made;
     return WEFT_SUCCESS;
+}
+
+int weft_team_create(weft_comm *parent, int nthreads, weft_team **team) {
+    return hier_leave(parent, create(parent, nthreads, team, HIER_CALLER));
 }
 
 /* Takes a thread number, the one wanted or any; -1 when it is not to be had. Under FUNNELED thread 0 is the leader, and the leader
@@ -334,7 +338,7 @@ static int check_number(const weft_team *team, int thread) {
     return WEFT_SUCCESS;
 }
 
-int weft_team_enter(weft_team *team, int thread, weft_comm **comm) {
+static int enter(weft_team *team, int thread, weft_comm **comm) {
     if (!team_valid(team))
         return core_error(WEFT_ERR_ARG, "weft_team_enter: the team is NULL or was freed");
     if (!comm)
@@ -382,10 +386,14 @@ int weft_team_enter(weft_team *team, int thread, weft_comm **comm) {
     return WEFT_SUCCESS;
 }
 
-int weft_team_leave(weft_comm **comm) {
+int weft_team_enter(weft_team *team, int thread, weft_comm **comm) {
+    return hier_leave_all(enter(team, thread, comm));
+}
+
+static int leave(weft_comm **comm) {
     if (!comm)
         return core_error(WEFT_ERR_ARG, "weft_team_leave: comm is NULL");
-    int code = hier_check_comm(*comm, __func__);
+    int code = hier_check_comm(*comm, "weft_team_leave");
     if (code)
         return code;
     weft_comm *leaving = *comm;
@@ -415,6 +423,10 @@ int weft_team_leave(weft_comm **comm) {
     *comm = NULL;
     atomic_store_explicit(taken, false, memory_order_release); /* pairs with take_number and weft_team_free */
     return WEFT_SUCCESS;
+}
+
+int weft_team_leave(weft_comm **comm) {
+    return hier_leave_all(leave(comm));
 }
 
 int weft_team_free(weft_team **team) {

@@ -70,7 +70,10 @@ typedef struct hier_world {
     hier_contexts contexts;
     pthread_mutex_t channels_lock; /* who opens channels, or adds to the directory */
     core_inbox errands;            /* anybody puts in, who holds the funnel takes out */
-    _Atomic int teams;             /* that stand */
+    core_flag
+        *_Atomic napping; /* FUNNELED: the leader sleeps on this flag of a thread (errand.h); NULL: it does not … */
+    unsigned naps;        /* … and for the how manyth time since something happened; the leader's */
+    _Atomic int teams;    /* that stand */
     hier_observation observation;
     hier_roster roster;           /* of its threads */
     struct hier_watch *watch;     /* NULL: nobody asks for it */

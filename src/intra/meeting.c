@@ -93,19 +93,19 @@ static enum core_idle watch_and_drive(void *argument, bool tired) {
 }
 
 /* One look of a meeting that does not wait. */
-static bool look(watch *by, core_flag *flag) {
+static bool look(watch *by) {
     by->looks = by->meeting->looks++;
-    by->meeting->awaited = flag;
-    by->meeting->value = by->value;
     by->meeting->mismatch = -1;
     (void)watch_and_drive(by, false);
-    return by->meeting->mismatch < 0 && core_flag_reached(flag, by->value);
+    return by->meeting->mismatch < 0 && core_flag_reached(by->meeting->awaited, by->value);
 }
 
 bool intra_await_slow(intra_meeting *meeting, core_flag *flag, uint64_t value, int whom) {
     watch by = {.meeting = meeting, .value = value, .whom = whom};
+    meeting->awaited = flag;
+    meeting->value = value;
     if (!meeting->waits)
-        return look(&by, flag);
+        return look(&by);
     uint64_t began = core_ticks();
     bool reached = core_flag_wait_slow(flag, value, &meeting->team->waiting, watch_and_drive, &by);
     meeting->member->waited_ticks += core_ticks() - began;
