@@ -36,6 +36,38 @@ TEST(Beside, ReceiveBehindABarrier) {
     job::on_team([&](weft_comm *comm) { progression::receive_behind_barrier(comm, last_of_first); });
 }
 
+// The progress thread fetches what has come for a thread's receives, which come by the network, when that thread calls weft again.
+void receive_beside_offers(weft_comm *comm, int round) {
+    constexpr size_t messages = 2000, bytes = 20000;
+    weft_comm *processes = weft_process_comm();
+    const int rank = weft_rank(comm), last = weft_size(comm) - 1;
+    std::vector<unsigned char> in(messages * bytes), out(bytes);
+    std::vector<weft_request *> requests(messages);
+    for (size_t i = 0; i < messages && (rank == 0 || rank == last); i++)
+        job::ok(rank ? weft_issend(out.data(), bytes, WEFT_BYTE, 0, int(i), comm, &requests[i])
+                     : weft_irecv(&in[i * bytes], bytes, WEFT_BYTE, last, int(i), comm, &requests[i]),
+                comm, "weft_issend or weft_irecv");
+    if (rank == 0) {
+        std::this_thread::sleep_for(std::chrono::microseconds(200 + round * 731 % 3000));
+        job::ok(weft_recv(&round, 1, WEFT_INT, weft_size(processes) - 1, 2, processes, nullptr), comm, "weft_recv");
+    }
+    if (rank == last) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        job::ok(weft_send(&round, 1, WEFT_INT, 0, 2, processes), comm, "weft_send");
+    }
+    job::ok(weft_waitall(messages, requests.data(), nullptr), comm, "weft_waitall");
+    job::ok(weft_barrier(comm), comm, "weft_barrier");
+}
+
+TEST(Beside, TakenBackFromTheProgressThread) {
+    if (!has_progress_thread() || weft_size(weft_process_comm()) == 1)
+        GTEST_SKIP() << "WEFT_PROGRESS=thread, and several processes";
+    job::on_team([](weft_comm *comm) {
+        for (int round = 0; round < 60; round++)
+            receive_beside_offers(comm, round);
+    });
+}
+
 // Rank 0 has posted a receive and is outside of weft until it sees that the sender is through with it.
 TEST(Beside, ComputingReceiver) {
     if (!has_progress_thread())

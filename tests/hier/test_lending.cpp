@@ -8,6 +8,7 @@
 #include <weft/message.h>
 
 #include <atomic>
+#include <functional>
 #include <thread>
 
 namespace {
@@ -180,6 +181,58 @@ TEST_P(Lending, Messages) {
             }
         });
     }
+}
+
+// Whatever was called last, also in vain.
+TEST_P(Lending, AfterAnyCall) {
+    threads::Watchdog watchdog(100);
+    JobShape job = shape();
+    const int last = job.ranks() - 1;
+    std::vector<char> room(1000);
+    const std::function<int(weft_comm *)> calls[] = {
+        [](weft_comm *comm) { return weft_send(nullptr, 1, WEFT_INT, 0, 1, comm) ? WEFT_SUCCESS : -1; },
+        [](weft_comm *comm) {
+            int nothing;
+            weft_request *request = nullptr;
+            int code = weft_irecv(&nothing, 1, WEFT_INT, 0, 9, comm, &request);
+            code = code ? code : weft_cancel(&request);
+            return code ? code : weft_wait(&request, nullptr);
+        },
+        [](weft_comm *comm) {
+            int nothing;
+            weft_request *request = nullptr;
+            int code = weft_recv_init(&nothing, 1, WEFT_INT, 0, 9, comm, &request);
+            return code ? code : weft_request_free(&request);
+        },
+        [&](weft_comm *comm) { return weft_comm_attach_buffer(comm, room.data(), room.size()); },
+        [](weft_comm *comm) {
+            void *buffer;
+            size_t bytes;
+            return weft_comm_detach_buffer(comm, &buffer, &bytes);
+        },
+        [](weft_comm *) {
+            weft_request *request = nullptr;
+            return weft_wait(&request, nullptr);
+        },
+    };
+    Outside outside;
+    SimWorlds(job).run([&](weft_comm *comm) {
+        int round = 0;
+        for (const auto &call : calls) {
+            Buffers buffers(++round, 1);
+            weft_request *request = nullptr;
+            if (weft_rank(comm) == 0) {
+                job::ok(weft_irecv(buffers.in.data(), count, WEFT_INT, last, 1, comm, &request), comm, "weft_irecv");
+                job::ok(call(comm), comm, "call " + std::to_string(round));
+                outside.wait_for(round);
+                job::ok(weft_wait(&request, nullptr), comm, "weft_wait");
+                job::check(buffers.in == buffers.out, comm, "what was received");
+            } else if (weft_rank(comm) == last) {
+                job::ok(weft_ssend(buffers.out.data(), count, WEFT_INT, 0, 1, comm), comm, "weft_ssend");
+                outside.over();
+            }
+        }
+    });
 }
 
 // What is wrong is found by the progress thread, and told where the rank waits.
