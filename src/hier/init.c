@@ -59,9 +59,13 @@ static int open_world(const core_config *config, const weft_options *options, hi
     if (code)
         return code;
     if (bootstrap->size == 1) {
-        bootstrap->close(bootstrap);
         code = hier_world_create(config, &card, NULL, NULL, world);
-        return code ? code : start_progress(*world);
+        if (code) {
+            bootstrap->close(bootstrap);
+            return code;
+        }
+        (*world)->launcher = bootstrap;
+        return start_progress(*world);
     }
     if ((unsigned)bootstrap->size > INTER_MAX_PROCESSES) {
         code = core_error(WEFT_ERR_UNSUPPORTED, "rank %d: %d processes, at most %u are supported", bootstrap->rank,

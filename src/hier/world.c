@@ -255,6 +255,8 @@ void hier_world_destroy(hier_world *world) {
     free(world->channel.peers);
     if (world->bootstrap)
         world->bootstrap->close(world->bootstrap);
+    if (world->launcher)
+        world->launcher->close(world->launcher);
     if (world->process_comm) {
         hier_requests_free(world->process_comm);
         hier_comm_give(world->process_comm);

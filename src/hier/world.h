@@ -40,7 +40,8 @@ typedef struct hier_card {
 typedef struct hier_world {
     core_config config;
     hier_card card;
-    inter_bootstrap *bootstrap; /* NULL in tests */
+    inter_bootstrap *bootstrap; /* NULL in tests, and where a process is alone: … */
+    inter_bootstrap *launcher;  /* … then this one has it, which is told when it leaves; or NULL */
     inter_transport *transport; /* NULL: one process */
     inter_lines *lines;         /* NULL: not in use */
     bool lines_may_wake;        /* nothing goes by UCX, so that who waits could sleep on the lines … */

@@ -99,6 +99,16 @@ TEST_F(Observe, WhoIsThroughWithWeftMayLeaveWithoutExitHandlers) {
     EXPECT_EQ(result.err, "");
 }
 
+// Alone, too, though nobody could wait for it: a program that works with one process works with several.
+TEST_F(Observe, WhoForgetsToFinalizeFailsTheJob) {
+    for (const char *n : {"1", "2"}) {
+        Result result = run({"-n", n, PROGRAM, "forget"});
+        EXPECT_EQ(result.status, 1) << n << ": " << result.err;
+        EXPECT_TRUE(contains(result.err, "without weft_finalize")) << n << ": " << result.err;
+    }
+    EXPECT_EQ(run({"-n", "1", PROGRAM, "leave"}).status, 0);
+}
+
 TEST_F(Observe, NothingIsPrintedUnlessAsked) {
     Result result = run({"-n", "2", "-t", "2", "-x", "WEFT_COUNTERS=" + path("counters"), PROGRAM});
     EXPECT_EQ(result.status, 0) << result.err;
