@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <weft/team.h>
 
 enum { WHY = 1, BYTES, NODES, THREADS, CROWDED, NONCOMMUTATIVE, REPRODUCIBLE, MACHINE };
 static const struct option options[] = {{"why", 1, 0, WHY},
@@ -70,12 +71,12 @@ static int parse_bytes(const char *text, size_t *bytes) {
     return 0;
 }
 
-static int parse_number(const char *name, const char *text, int *number) {
+static int parse_number(const char *name, const char *text, int most, int *number) {
     char *end;
     errno = 0;
     long value = strtol(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || errno || value < 1 || value > BENCH_MOST_PROCESSES)
-        return wrong("--%s is \"%s\"; expected a number from 1 to %d", name, text, BENCH_MOST_PROCESSES);
+    if (*text < '0' || *text > '9' || *end || errno || value < 1 || value > most)
+        return wrong("--%s is \"%s\"; expected a number from 1 to %d", name, text, most);
     *number = (int)value;
     return 0;
 }
@@ -96,9 +97,9 @@ static int parse_option(int letter, const char *value, rules_question *asked) {
     case BYTES:
         return parse_bytes(value, &asked->bytes);
     case NODES:
-        return parse_number("nodes", value, &asked->key.nodes);
+        return parse_number("nodes", value, BENCH_MOST_PROCESSES, &asked->key.nodes);
     case THREADS:
-        return parse_number("threads", value, &asked->key.threads);
+        return parse_number("threads", value, WEFT_MAX_TEAM_THREADS, &asked->key.threads);
     case CROWDED:
         asked->key.crowded = true;
         return 0;

@@ -17,7 +17,8 @@
  * Nonblocking calls return a request, which the calls of weft/request.h complete; the buffer is weft's until then. Persistent
  * ones (`…_init`) are started with weft_start. A type may be freed while it is in use.
  *
- * Progress: every weft call that waits or tests moves on all messages of the calling thread and of the network. Under
+ * Progress: every weft call that waits or tests moves on all messages of the calling thread and brings what comes by the network to its
+ * threads; one that is not copied on its way (a long or synchronous one) moves on when its receiver is in weft. Under
  * WEFT_THREAD_FUNNELED messages between processes only move while the thread that called weft_init is in weft; under
  * WEFT_THREAD_MULTIPLE those of a thread communicator while their own thread is. With WEFT_PROGRESS=thread (not under
  * FUNNELED) all do at any time.

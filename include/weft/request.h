@@ -7,12 +7,14 @@
  * request counts as complete at once, with an empty status.
  *
  * Progress: every weft call that waits or tests moves on the messages of the calling thread, its parts in collectives of thread
- * communicators, and all that goes between processes. With WEFT_PROGRESS=thread a thread of weft's own does so, too, while the thread is
+ * communicators, and what goes between processes (a long or synchronous message to another thread up to that thread, which takes it when it
+ * is in weft). With WEFT_PROGRESS=thread a thread of weft's own does so, too, while the thread is
  * outside of weft.
  * A list may mix requests of messages and of collectives, of several communicators.
  * Threads: one thread uses a request at a time: of a thread communicator the one that made it, of a process communicator under
  * FUNNELED only the one that called weft_init.
- * Errors of all: WEFT_ERR_ARG (a null pointer where requests or a result are expected, a handle that was freed or is none),
+ * Errors of all: WEFT_ERR_ARG (a null pointer where requests or a result are expected, a handle that was freed or is none; sends
+ * that are done when they are started share one, of which a copy stays good),
  * WEFT_ERR_THREAD (FUNNELED and another thread), and the errors of the operation that is completed: with them the request
  * is complete too, and freed.
  */

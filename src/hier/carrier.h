@@ -84,11 +84,11 @@ typedef struct hier_peer {
 
 typedef struct hier_channel {
     struct hier_world *world;
-    inter_transport *transport; /* NULL: one process */
-    int each;                   /* so many channels has each of the processes that are its peers */
-    bool locks;                 /* false: only one thread ever comes here */
-    _Atomic bool held;          /* the lock */
-    bool listens;
+    inter_transport *transport;       /* NULL: one process */
+    int each;                         /* so many channels has each of the processes that are its peers */
+    bool locks;                       /* false: only one thread ever comes here */
+    _Atomic bool held;                /* the lock */
+    _Atomic bool listens;             /* a hint without the lock */
     bool overhears;                   /* listens for as long as something takes long */
     hier_peer *peers;                 /* by their number in the transport */
     hier_boxes boxes[INTER_CONTEXTS]; /* by context … */

@@ -78,8 +78,9 @@ void hier_reclaim_own(const hier_world *world) {
 }
 
 bool hier_has_more_to_do(const hier_world *world) {
-    return world->channel.listens || atomic_load_explicit(&world->carrier.wanted, memory_order_relaxed) ||
-           hier_agent_of_caller(world);
+    /* Relaxed: it decides how it is waited, no more. */
+    return atomic_load_explicit(&world->channel.listens, memory_order_relaxed) ||
+           atomic_load_explicit(&world->carrier.wanted, memory_order_relaxed) || hier_agent_of_caller(world);
 }
 
 /* The handle that the thread has had for longest. */
