@@ -66,7 +66,8 @@ struct hier_call {
     unsigned looks;              /* how often this thread thought of driving */
     int error;                   /* the first one that this thread noticed, with which the call cannot go on */
     bool lengths_differ;         /* it goes on to its end, but a block has … */
-    hier_lengths lengths;        /* … these */
+    hier_lengths lengths;        /* … these … */
+    bool through;                /* … and has come there: nobody needs more of it */
     int at;                      /* where the part goes on */
     int gone;                    /* when it has failed: so many threads use nothing of this one's any more */
     const weft_request *request; /* of a part that is waited for, and where the program does; else NULL */
@@ -330,7 +331,7 @@ static inline void hier_take(hier_call *call, bool waits) {
     call->start = NULL;
     call->looks = 0;
     call->error = WEFT_SUCCESS;
-    call->lengths_differ = false;
+    call->lengths_differ = call->through = false;
     call->at = 0;
     call->request = NULL;
     if (comm->layout->nodes > 1) {

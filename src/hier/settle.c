@@ -51,6 +51,7 @@ void hier_trip_over_block(hier_call *call) {
                         .kind = HIER_BLOCKS_DIFFER};
     clash.calls[0].bytes = differ->sent;
     clash.calls[1].bytes = differ->expected;
+    call->through = !call->error;
     trip(call, &clash);
 }
 
@@ -103,6 +104,11 @@ static bool settle_network(hier_call *call, bool all_gone) {
 }
 
 void hier_fail(hier_call *call) {
+    if (call->through) {
+        call->gone = hier_threads(call);
+        call->start = NULL;
+        return;
+    }
     /* Whoever still waits for this thread goes on, to notice it too; whoever still reads its buffers is waited for. */
     intra_post(&call->meeting, HIER_LEFT);
     call->gone = 0;

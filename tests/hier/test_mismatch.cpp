@@ -192,6 +192,42 @@ TEST(MismatchOfBlocks, BetweenThreads) {
     EXPECT_OK(weft_finalize());
 }
 
+// Who has a wrong block returns though another thread comes only when it has heard of him.
+TEST(MismatchOfBlocks, WaitsForNobody) {
+    signal(SIGALRM, say_what_hangs);
+    ASSERT_EQ(WEFT_SUCCESS, weft_init(nullptr)) << weft_last_error();
+    for (size_t ints : {size_t(2), many})
+        for (bool waits : {true, false}) {
+            snprintf(under_way, sizeof(under_way), "hangs: scatterv of %zu ints\n", ints);
+            alarm(100);
+            misuse::in_team(3, [&](weft_comm *comm, int thread) {
+                std::vector<int> all(3 * ints, 1), mine(ints + 1);
+                const size_t counts[] = {ints, ints, ints};
+                const ptrdiff_t displs[] = {0, ptrdiff_t(ints), ptrdiff_t(2 * ints)};
+                int word = 0, code = WEFT_SUCCESS;
+                weft_request *request = nullptr;
+                if (thread == 1) {
+                    EXPECT_OK(weft_recv(&word, 1, WEFT_INT, 2, 0, comm, nullptr));
+                }
+                if (waits) {
+                    code = weft_scatterv(all.data(), counts, displs, WEFT_INT, mine.data(), ints + (thread == 2),
+                                         WEFT_INT, 0, comm);
+                } else {
+                    EXPECT_OK(weft_iscatterv(all.data(), counts, displs, WEFT_INT, mine.data(), ints + (thread == 2),
+                                             WEFT_INT, 0, comm, &request));
+                    code = weft_wait(&request, nullptr);
+                }
+                EXPECT_TRUE(code || thread < 2);
+                if (thread == 2) {
+                    EXPECT_OK(weft_send(&word, 1, WEFT_INT, 1, 0, comm));
+                }
+                EXPECT_EQ(code ? code : weft_barrier(comm), WEFT_ERR_MISMATCH);
+            });
+            alarm(0);
+        }
+    EXPECT_OK(weft_finalize());
+}
+
 // All blocks together are as long, but the last thread counts them in another way.
 TEST(MismatchOfCounts, ThatHaveTheSameSum) {
     ASSERT_EQ(WEFT_SUCCESS, weft_init(nullptr)) << weft_last_error();
