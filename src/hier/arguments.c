@@ -312,9 +312,11 @@ static int check_counts(const weft_comm *comm, hier_arguments *a, bool sends, si
 
 /* The block that the rank sends itself, or expects from itself. */
 static block own_block(const weft_comm *comm, const hier_arguments *a, bool sends) {
-    const side of = side_of(a, sends);
-    const weft_datatype *type = of.types ? of.types[comm->rank] : of.type;
-    return (block){of.counts[comm->rank] * type->size_bytes, of.counts[comm->rank], type};
+    const size_t count = (sends ? a->send_counts : a->recv_counts)[comm->rank];
+    const weft_datatype *type = sends ? a->send_type : a->recv_type;
+    if (a->collective == INTER_ALLTOALLW)
+        type = (sends ? a->send_types : a->recv_types)[comm->rank];
+    return (block){count * type->size_bytes, count, type};
 }
 
 static int check_alltoallv(const weft_comm *comm, hier_arguments *a) {

@@ -358,7 +358,8 @@ static inline void hier_occupy(const hier_call *call) {
 /** Ends a call that is over, or failed and settled. True: it has another error now, whose sentence is written. */
 static inline bool hier_end(hier_call *call) {
     intra_end(&call->meeting);
-    return (call->error || hier_ledger_is_broken(call->comm->ledger)) && hier_end_badly(call);
+    const bool well = !call->error && !call->comm->member->retired && !hier_ledger_is_broken(call->comm->ledger);
+    return !well && hier_end_badly(call);
 }
 
 /**

@@ -186,9 +186,7 @@ static bool went_before(const hier_call *call) {
  */
 bool hier_end_badly(hier_call *call) {
     const bool broken = hier_ledger_is_broken(call->comm->ledger);
-    if (!broken && call->error != WEFT_ERR_MISMATCH)
-        return false;
-    if (broken && went_before(call)) {
+    if (broken ? went_before(call) : call->error != WEFT_ERR_MISMATCH) {
         if (call->comm->member->retired) /* as far as it could, while this was under way */
             hier_retire(call->comm);
         return false;
