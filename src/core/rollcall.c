@@ -325,7 +325,7 @@ static void print_row(FILE *file, const core_row *row, bool named) {
 
 /* Where a rank is in a collective that others wait in. Nothing is known of those whose process does not answer, and who gave the communicator back is
  * through with it. */
-enum { UNKNOWN, MISSING, STARTED, PREPARED, WAITS, IS_OVER };
+enum { UNKNOWN, MISSING, STARTED, WAITS, IS_OVER };
 
 /* Where it is, as a row tells of what it has begun. */
 static int place_of(const core_row *begun, const core_row *wait) {
@@ -334,8 +334,8 @@ static int place_of(const core_row *begun, const core_row *wait) {
     const uint64_t reached = begun->collective == CORE_PERSISTENT || !itself ? begun->round : begun->sequence;
     if (reached < number)
         return MISSING;
-    if (!itself) /* prepared, and started as its own row tells; of processes there is none */
-        return begun->thread == CORE_NO_NUMBER ? PREPARED : UNKNOWN;
+    if (!itself) /* prepared, and started as its own row tells, unless it was freed */
+        return UNKNOWN;
     return begun->over >= number ? IS_OVER : STARTED;
 }
 
@@ -399,7 +399,6 @@ static void print_missing(FILE *file, const core_roll *roll, size_t first, size_
     const bool shared = is_shared(roll, wait);
     print_ranks(file, wait, shared, where, MISSING, "missing in");
     print_ranks(file, wait, shared, where, STARTED, "started, not waiting in");
-    print_ranks(file, wait, shared, where, PREPARED, "not waiting in");
     free(where);
 }
 

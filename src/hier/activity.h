@@ -106,6 +106,11 @@ void hier_roster_rename(hier_roster *roster, hier_activity *activity, const stru
 void hier_roster_list(hier_roster *roster, hier_listed *listed);
 void hier_roster_unlist(hier_roster *roster, hier_listed *listed);
 
+/** And for a persistent collective of a process communicator: who has started it how often. */
+struct hier_operation;
+void hier_roster_prepare(hier_roster *roster, struct hier_operation *operation);
+void hier_roster_forget(hier_roster *roster, struct hier_operation *operation);
+
 /** Adds a row for each thread of the process, and those of what they have begun. False: without memory. Any thread. */
 bool hier_roster_call(hier_roster *roster, int process, core_roll *roll);
 

@@ -209,10 +209,11 @@ struct weft_comm {
     /* Of a process communicator: */
     /* Its collectives so far, and up to which they are over: written under the funnel, read by the roster, relaxed. */
     _Atomic uint64_t sequence, persistent_sequence, over;
-    size_t under_way;         /* of them */
-    size_t operations;        /* collectives that a user has handles on; under the funnel */
-    struct hier_derived *own; /* of one that was split: what layout and mailbox are part of */
-    weft_comm *next_of_world; /* of those that were split */
+    size_t under_way;                /* of them */
+    struct hier_operation *prepared; /* its persistent ones, under the roster's lock */
+    size_t operations;               /* collectives that a user has handles on; under the funnel */
+    struct hier_derived *own;        /* of one that was split: what layout and mailbox are part of */
+    weft_comm *next_of_world;        /* of those that were split */
     hier_listed listed;
 };
 

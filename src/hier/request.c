@@ -36,6 +36,8 @@ void hier_request_give(weft_request *request) {
     if (operation->staging)
         hier_staging_free(operation->staging);
     operation->staging = NULL;
+    if (request->persistent)
+        hier_roster_forget(&comm->world->roster, operation);
     comm->world->requests -= request->owned;
     comm->operations -= request->owned;
     hier_request_keep(request, &comm->free_requests[operation->collective]);
@@ -73,6 +75,9 @@ static void finished(void *argument, int error) {
     weft_comm *comm = request->base.comm;
     request->error = error;
     request->complete = true;
+    if (request->id.persistent)
+        atomic_store_explicit(&request->ends, atomic_load_explicit(&request->starts, memory_order_relaxed),
+                              memory_order_relaxed);
     if (!request->id.persistent && --comm->under_way == 0)
         atomic_store_explicit(&comm->over, atomic_load_explicit(&comm->sequence, memory_order_relaxed),
                               memory_order_relaxed);
@@ -165,6 +170,9 @@ static void run(hier_operation *request) {
     request->base.active = true;
     request->complete = false;
     request->base.comm->under_way += !request->id.persistent;
+    if (request->id.persistent) /* by the funnel's holder alone */
+        atomic_store_explicit(&request->starts, atomic_load_explicit(&request->starts, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
     hier_observe_choice(request->base.comm, request->plan.algorithm, -1);
     request->began_ticks = hier_observe_start(request->base.comm, request->plan.view.collective);
     execution->argument = request;
@@ -259,7 +267,9 @@ static inline int make_numbered(weft_comm *comm, const hier_arguments *arguments
     *request = &made->base;
     if (made->asks_counts) /* what it notes when it cannot go on must not be written over */
         note(comm, arguments, id);
-    if (!id.persistent)
+    if (id.persistent)
+        hier_roster_prepare(&comm->world->roster, made);
+    else
         run(made);
     return WEFT_SUCCESS;
 }

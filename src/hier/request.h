@@ -23,6 +23,9 @@ typedef struct hier_operation {
     bool asks_counts; /* gatherv or scatterv by an algorithm that must know all counts: first the root's go round */
     inter_execution execution;
     uint64_t began_ticks; /* when traced and not a blocking call */
+    /* Of a persistent one: how often it was started, and was over; written under the funnel, read by the roster, relaxed. */
+    _Atomic uint64_t starts, ends;
+    struct hier_operation *next_prepared; /* of the communicator's */
     struct hier_staging
         *staging; /* of types whose data are not one run: packed at each start, unpacked at its end; or NULL */
 } hier_operation;

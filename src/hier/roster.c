@@ -5,6 +5,7 @@
 #include <hier/activity.h>
 #include <hier/comm.h>
 #include <hier/ledger.h>
+#include <hier/request.h>
 #include <string.h>
 
 /* Waits are numbered a thread; these bits tell the threads apart. */
@@ -221,7 +222,36 @@ static bool call_comm(const weft_comm *comm, int process, core_roll *roll) {
     row->sequence = atomic_load_explicit(&comm->sequence, memory_order_relaxed);
     row->round = atomic_load_explicit(&comm->persistent_sequence, memory_order_relaxed);
     row->over = atomic_load_explicit(&comm->over, memory_order_relaxed);
+    for (const hier_operation *of = comm->prepared; of; of = of->next_prepared) {
+        row = add_begun(roll, process, hier_comm_number(comm), comm->ledger, comm->rank);
+        if (!row)
+            return false;
+        row->collective = CORE_PERSISTENT;
+        row->sequence = of->id.sequence + 1;
+        row->round = atomic_load_explicit(&of->starts, memory_order_relaxed);
+        row->over = atomic_load_explicit(&of->ends, memory_order_relaxed);
+    }
     return true;
+}
+
+void hier_roster_prepare(hier_roster *roster, hier_operation *operation) {
+    weft_comm *comm = operation->base.comm;
+    atomic_store_explicit(&operation->starts, 0, memory_order_relaxed);
+    atomic_store_explicit(&operation->ends, 0, memory_order_relaxed);
+    pthread_mutex_lock(&roster->lock);
+    operation->next_prepared = comm->prepared;
+    comm->prepared = operation;
+    pthread_mutex_unlock(&roster->lock);
+}
+
+void hier_roster_forget(hier_roster *roster, hier_operation *operation) {
+    pthread_mutex_lock(&roster->lock);
+    hier_operation **link = &operation->base.comm->prepared;
+    while (*link && *link != operation)
+        link = &(*link)->next_prepared;
+    if (*link)
+        *link = operation->next_prepared;
+    pthread_mutex_unlock(&roster->lock);
 }
 
 bool hier_roster_call(hier_roster *roster, int process, core_roll *roll) {

@@ -114,8 +114,10 @@ static void fill_operation(hier_doing *doing, const hier_operation *operation) {
     const inter_view *view = &operation->plan.view;
     fill_collective(doing, operation->base.comm, view->collective, operation->id.sequence + 1, view->root,
                     view->count * view->element_bytes);
-    if (operation->base.persistent)
+    if (operation->base.persistent) {
         doing->collective = CORE_PERSISTENT;
+        doing->round = atomic_load_explicit(&operation->starts, memory_order_relaxed);
+    }
 }
 
 static void fill_part(hier_doing *doing, const hier_part *part) {

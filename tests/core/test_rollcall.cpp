@@ -194,22 +194,28 @@ TEST_F(RollCall, CommunicatorsOfOneNumber) {
             << text;
 }
 
-// Of the persistent ones of processes only how many were prepared is known.
 TEST_F(RollCall, PersistentOnesOfProcesses) {
     core_row *row = waits(0, CORE_NO_NUMBER, "weft_wait", 2, 0);
     strcpy(row->of, "weft_barrier_init");
     row->home_rank = CORE_NO_NUMBER;
     row->collective = CORE_PERSISTENT;
     row->rank = 0;
-    row->ranks = 3;
-    for (int rank = 0; rank < 3; rank++) {
+    row->ranks = 5;
+    row->round = 3;
+    for (int rank = 0; rank < 5; rank++) {
         row = begun(rank, 0, 0, 0);
         row->thread = CORE_NO_NUMBER;
-        row->round = rank == 2 ? 1 : 2;
+        row->round = rank == 2 ? 1 : 2; // prepared
+        if (rank == 2 || rank == 4)     // and freed
+            continue;
+        row = begun(rank, 2, 0, 0);
+        row->thread = CORE_NO_NUMBER;
+        row->collective = CORE_PERSISTENT;
+        row->round = rank == 3 ? 2 : 3; // started so often
     }
     const std::string wait = "in weft_wait for weft_barrier_init #2 on the process communicator";
-    EXPECT_EQ(print(), "  process 0: " + wait + ", for 5.0 s\n  missing " + wait + ": rank 2 of 3\n  not waiting " +
-                           wait + ": rank 1 of 3\n");
+    EXPECT_EQ(print(), "  process 0: " + wait + ", for 5.0 s\n  missing " + wait +
+                           ": rank 2, 3 of 5\n  started, not waiting " + wait + ": rank 1 of 5\n");
 }
 
 TEST_F(RollCall, RanksOfSeveralTeamsAreNamedByThem) {

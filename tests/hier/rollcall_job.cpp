@@ -390,6 +390,8 @@ int main(int argc, char **argv) {
         processes();
     if (mode == "test_processes")
         test_processes();
+    if (mode == "restart_processes")
+        restart(weft_process_comm(), nullptr);
     for (const Mode &one : modes)
         if (mode == one.name)
             on_teams(one.run);

@@ -289,6 +289,12 @@ TEST(RollCallOf, ThoseWhoHaveStartedAPersistentCollectiveLessOften) {
     expect_reported("restart", {"  missing in weft_wait for weft_barrier_init #1 on communicator 1: rank 3 of 4\n"});
 }
 
+TEST(RollCallOf, ProcessesThatHaveStartedAPersistentCollectiveLessOften) {
+    expect_reported("restart_processes",
+                    {"  missing in weft_wait for weft_barrier_init #1 on the process communicator: rank 2 of 3\n"},
+                    options("3x1"));
+}
+
 TEST(RollCallOf, RanksThatASplitHasMixed) {
     expect_reported("mixed", {"  rank 2 (process 1, thread 0): in weft_bcast #1 on communicator 64 as rank 1, root 2, ",
                               "  missing in weft_bcast #1 on communicator 64: rank 2 of 4\n"});
