@@ -199,13 +199,16 @@ void hier_ledger_fail(weft_comm *comm, inter_id id) __attribute__((cold));
 void hier_ledger_stop(hier_world *world, const hier_layout *layout, const inter_execution *execution)
     __attribute__((cold));
 
-/** The slow part of hier_ledger_went_on(). */
+/** If this was the call with which a broken communicator went on, its context is broken now. */
 void hier_ledger_end(hier_world *world, inter_id id) __attribute__((cold));
 
-/** The network part of a call is over here. */
-static inline void hier_ledger_went_on(hier_world *world, inter_id id) {
+/** The network part of a call is over here, with that error or WEFT_SUCCESS. */
+static inline void hier_ledger_over(hier_world *world, const hier_layout *layout, const inter_execution *execution,
+                                    int error) {
+    if (__builtin_expect(error, WEFT_SUCCESS))
+        hier_ledger_stop(world, layout, execution);
     if (__builtin_expect(world->ledgers->going_on, 0))
-        hier_ledger_end(world, id);
+        hier_ledger_end(world, execution->id);
 }
 
 /** Before anything is sent for a call. */

@@ -29,9 +29,7 @@ static void release(void *argument, int error) {
 /* As the engine says: others may wait for what this process has not sent. */
 static void network_over(void *argument, int error) {
     hier_slot *slot = argument;
-    if (error)
-        hier_ledger_stop(slot->world, slot->layout, &slot->execution);
-    hier_ledger_went_on(slot->world, slot->execution.id);
+    hier_ledger_over(slot->world, slot->layout, &slot->execution, error);
     release(slot, error);
 }
 

@@ -81,9 +81,7 @@ static void finished(void *argument, int error) {
     if (!request->id.persistent && --comm->under_way == 0)
         atomic_store_explicit(&comm->over, atomic_load_explicit(&comm->sequence, memory_order_relaxed),
                               memory_order_relaxed);
-    if (error)
-        hier_ledger_stop(comm->world, comm->layout, &request->execution);
-    hier_ledger_went_on(comm->world, request->id);
+    hier_ledger_over(comm->world, comm->layout, &request->execution, error);
     observe_end(request);
     request->base.comm->world->completions++;
 }
