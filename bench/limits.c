@@ -24,6 +24,7 @@ static const char *const limit_names[] = {"limit:flag_latency", "limit:memcpy1",
 typedef struct limit_call {
     enum limit limit;
     size_t bytes;
+    bool renew;
 } limit_call;
 
 /* All threads; `arrived` and `round` are the barrier before each sample. */
@@ -100,17 +101,20 @@ static void run(void *rank, const void *call_data, size_t calls) {
     else if (call->limit == BARRIER)
         for (size_t i = 0; i < calls; i++)
             floor_barrier(&self->end);
-    else if (call->limit == EXCHANGE)
-        for (size_t i = 0; i < calls; i++)
-            floor_exchange(&self->end, doubles);
     else
-        for (size_t i = 0; i < calls; i++)
-            floor_slices(&self->end, doubles);
+        for (size_t i = 0; i < calls; i++) {
+            if (call->renew)
+                bench_renew(self->from, call->bytes);
+            if (call->limit == EXCHANGE)
+                floor_exchange(&self->end, doubles);
+            else
+                floor_slices(&self->end, doubles);
+        }
 }
 
 static bench_timing sample(limit_thread *self, enum limit limit, size_t bytes) {
     static const bench_driver driver = {run, barrier, maximum};
-    const limit_call call = {limit, bytes};
+    const limit_call call = {limit, bytes, self->team->options->renew};
     bench_timing timing;
     if (bench_sample(&driver, self, &call, self->team->options->repeats, &timing))
         bench_fail("no memory for the samples");
@@ -137,7 +141,7 @@ static void verify_sums(limit_thread *self, enum limit limit, size_t bytes) {
         send[i] = (double)(i % 1000 + 1) * (self->number ? 1000 : 1);
         recv[i] = 0;
     }
-    run(self, &(limit_call){limit, bytes}, 1);
+    run(self, &(limit_call){limit, bytes, false}, 1);
     for (size_t i = 0; i < doubles; i++)
         if (recv[i] != (double)(i % 1000 + 1) * 1001)
             bench_fail("floor:allreduce of %zu bytes: thread %d has a wrong sum at element %zu", bytes, self->number,

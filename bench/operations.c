@@ -92,3 +92,12 @@ size_t bench_send_bytes(const bench_call *call, int size) {
 size_t bench_recv_bytes(const bench_call *call, int size) {
     return extent_bytes(shapes[call->operation].recv, call->block, size);
 }
+
+void bench_renew(void *buffer, size_t bytes) {
+    enum { LINE_BYTES = 64 };
+    char *at = buffer, *end = at + bytes;
+    for (; at + sizeof(double) <= end; at += LINE_BYTES)
+        *(volatile double *)at = 1;
+    if (at < end)
+        *at = 1;
+}

@@ -95,6 +95,8 @@ typedef struct bench_call {
     bool then_barrier; /* a barrier follows in the same call */
     void *send;
     void *recv;
+    void *renewed; /* what the rank gives, if it writes it before the call; else NULL */
+    size_t renewed_bytes;
     bench_pair pair; /* of messages, as the two below */
     enum bench_motion motion;
     bool vector; /* the messages are a vector of doubles in memory, at both ends */
@@ -119,6 +121,11 @@ int bench_messages_of(enum bench_motion motion);
 
 /** What a block is made of, in bytes. */
 size_t bench_unit_bytes(enum bench_operation operation);
+
+/**
+ * Writes into each cache line of a buffer of bytes or doubles, as who computed it anew would have: what others have of it in their caches is old then.
+ */
+void bench_renew(void *buffer, size_t bytes);
 
 /** The least block with which a rank contributes at least `bytes` ≥ 1. */
 size_t bench_block_bytes(enum bench_operation operation, size_t bytes, int size);

@@ -9,9 +9,10 @@
 
 static bool print_setting(const bench_setting *setting) {
     if (setting->format == BENCH_TABLE)
-        printf("# %s %s, %s level, processes %d, threads of each %d%s%s%s\n", setting->library, setting->version,
+        printf("# %s %s, %s level, processes %d, threads of each %d%s%s%s%s\n", setting->library, setting->version,
                setting->level, setting->processes, setting->threads, setting->pair ? ", pairs " : "",
-               setting->pair ? setting->pair : "", setting->checked ? ", every result checked" : "");
+               setting->pair ? setting->pair : "", setting->checked ? ", every result checked" : "",
+               setting->renewed ? ", written anew before each call" : "");
     return setting->format == BENCH_TABLE;
 }
 
@@ -42,6 +43,8 @@ static void print_json_subject(const bench_setting *setting, const bench_subject
            "\"processes\": %d, \"threads\": %d, \"bytes\": %zu, \"check\": \"%s\"",
            setting->library, setting->version, subject->operation, bench_mode_name(subject->mode), setting->level,
            setting->processes, setting->threads, subject->bytes, setting->checked ? "passed" : "off");
+    if (setting->renewed)
+        printf(", \"renew\": true");
     if (setting->pair)
         printf(", \"pair\": \"%s\"", setting->pair);
 }

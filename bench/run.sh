@@ -5,6 +5,7 @@
 #     bench/run.sh BUILD_FOLDER [--part PART]… [--quick] [--rounds R] [--processes P]
 #
 #     thread       2 threads of a process against 2 processes of the MPIs, and against hand-written loops
+#     renewed      the same, where each rank writes what it gives before each call, as programs do
 #     process      2 processes each, every collective
 #     teams        the same with thread communicators: 2 processes of one thread each, with a core of its own
 #     yield        P processes each (default: 2 for each core, at least 4) on all cores, all of which yield while they wait
@@ -25,7 +26,7 @@
 set -euo pipefail
 
 usage() {
-    echo "usage: bench/run.sh BUILD_FOLDER [--part thread|process|teams|yield|cores|hybrid|nonblocking|overlap|options|messages]... [--quick]" >&2
+    echo "usage: bench/run.sh BUILD_FOLDER [--part thread|renewed|process|teams|yield|cores|hybrid|nonblocking|overlap|options|messages]... [--quick]" >&2
     echo "                    [--rounds R] [--processes P]" >&2
     exit 2
 }
@@ -57,7 +58,7 @@ for number in "$rounds" "$processes"; do
     case $number in '' | *[!0-9]* | 0) usage ;; esac
 done
 for part in $parts; do
-    case $part in thread | process | teams | yield | cores | hybrid | nonblocking | overlap | options | messages) ;; *) usage ;; esac
+    case $part in thread | renewed | process | teams | yield | cores | hybrid | nonblocking | overlap | options | messages) ;; *) usage ;; esac
 done
 [ -n "$build" ] || usage
 if [ ! -x "$build/bin/weft-bench" ] || [ ! -x "$build/bin/weftrun" ]; then
@@ -141,12 +142,17 @@ weft() {
     measure "weft, process level" "$samples" "$bin/weftrun" -n "$count" -t 1 "$bin/weft-bench" "$operation" --level process "$@"
 }
 
+# OPTION…, for all
 part_thread() {
     local sizes=8,1K,32K,1M,4M limit_sizes=8 # floors exist for two only; the flag latency is wanted beside every operation
     [ "$operation" != allreduce ] || limit_sizes=$sizes
-    measure limits 0 "$bin/weft-bench" limits --bytes "$limit_sizes"
-    measure weft 0 "$bin/weftrun" -n 1 -t 2 "$bin/weft-bench" "$operation" --bytes "$sizes"
-    peers 0 --bytes "$sizes"
+    measure limits 0 "$bin/weft-bench" limits --bytes "$limit_sizes" "$@"
+    measure weft 0 "$bin/weftrun" -n 1 -t 2 "$bin/weft-bench" "$operation" --bytes "$sizes" "$@"
+    peers 0 --bytes "$sizes" "$@"
+}
+
+part_renewed() {
+    part_thread --renew
 }
 
 part_process() {
@@ -254,7 +260,7 @@ several="" # with two cores it would be `thread` once more
 [ "$(nproc)" -le 2 ] || several=cores
 : >"$rows"
 for ((round = 1; round <= rounds; round++)); do
-    for part in ${parts:-thread process teams yield $several hybrid nonblocking overlap options messages}; do
+    for part in ${parts:-thread renewed process teams yield $several hybrid nonblocking overlap options messages}; do
         for operation in $(operations_of "$part"); do
             if [ -t 2 ]; then printf '\rround %d of %d: %-12s %-22s' "$round" "$rounds" "$part" "$operation" >&2; fi
             "part_$part"

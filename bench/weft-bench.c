@@ -28,7 +28,8 @@ static int measure(const bench_options *options, weft_comm *comm) {
                                    .processes = weft_nodes(comm),
                                    .threads = weft_node_threads(comm, 0),
                                    .format = options->format,
-                                   .checked = options->check};
+                                   .checked = options->check,
+                                   .renewed = options->renew};
     failed = bench_sweep(&rank, options, &setting);
     bench_weft_close(&calls);
     return failed;
@@ -72,7 +73,8 @@ int main(int argc, char **argv) {
         return 0;
     }
     if (options.operation == BENCH_LIMITS)
-        return bench_limits(&options, &(bench_setting){.version = weft_version(), .format = options.format});
+        return bench_limits(
+            &options, &(bench_setting){.version = weft_version(), .format = options.format, .renewed = options.renew});
     if ((code = weft_init(
              &(weft_options){.bind = WEFT_BIND_CORE}))) /* a thread that spins may not share its core with another */
         stop("weft_init", code);

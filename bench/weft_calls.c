@@ -136,6 +136,8 @@ static void run(void *rank, const void *call_data, size_t calls) {
         return;
     }
     for (size_t i = 0; i < calls; i++) {
+        if (call->renewed)
+            bench_renew(call->renewed, call->renewed_bytes);
         if (call->mode == BENCH_BLOCKING) {
             require(call_blocking(rank, call), call);
         } else {

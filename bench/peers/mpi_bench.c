@@ -167,6 +167,8 @@ static void run(void *rank, const void *call_data, size_t calls) {
         return;
     }
     for (size_t i = 0; i < calls; i++) {
+        if (call->renewed)
+            bench_renew(call->renewed, call->renewed_bytes);
         if (call->mode == BENCH_BLOCKING) {
             call_blocking(rank, call);
         } else {
@@ -225,7 +227,8 @@ static int measure(const bench_options *options) {
                              .level = "process",
                              .threads = 1,
                              .format = options->format,
-                             .checked = options->check};
+                             .checked = options->check,
+                             .renewed = options->renew};
     MPI_Comm_rank(MPI_COMM_WORLD, &rank.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &rank.size);
     setting.processes = rank.size;

@@ -95,6 +95,16 @@ TEST(CommandLine, ModesAddUp) {
     EXPECT_EQ(options.modes, blocking | persistent);
 }
 
+TEST(CommandLine, RenewIsForCollectivesThatAreTimed) {
+    bench_options options;
+    ASSERT_EQ(parse({"bcast", "--renew"}, true, &options), 0);
+    EXPECT_TRUE(options.renew);
+    ASSERT_EQ(parse({"limits", "--renew"}, false, &options), 0);
+    EXPECT_TRUE(options.renew);
+    EXPECT_EQ(parse({"bcast", "--renew", "--overlap"}, false, &options), -1);
+    EXPECT_EQ(parse({"pingpong", "--renew"}, false, &options), -1);
+}
+
 TEST(CommandLine, OverlapIsNonblockingUnlessPersistent) {
     bench_options options;
     ASSERT_EQ(parse({"bcast", "--level=process", "--overlap", "--tests", "12"}, false, &options), 0);

@@ -21,6 +21,8 @@ struct Copier {
     bool forgets;
     bench_mode forgetful;
     int prepared, starts, tests;
+    size_t renewed; // bytes that the last call was to write anew, and where
+    void *given;
 };
 
 void copy(void *state, const bench_call *call) {
@@ -30,8 +32,13 @@ void copy(void *state, const bench_call *call) {
 }
 
 void run_copies(void *state, const void *data, size_t calls) {
+    const bench_call *call = static_cast<const bench_call *>(data);
+    Copier *self = static_cast<Copier *>(state);
+    self->renewed = call->renewed_bytes;
+    self->given = call->renewed;
+    EXPECT_TRUE(!call->renewed || call->renewed == call->send);
     for (size_t i = 0; i < calls; i++)
-        copy(state, static_cast<const bench_call *>(data));
+        copy(state, call);
 }
 
 void prepare_copier(void *state, const bench_call *) {
@@ -55,13 +62,14 @@ void test_copy(void *state, const bench_call *) {
 const bench_library copies = {
     {run_copies, nothing, only_one}, prepare_copier, release_copier, start_copy, test_copy, not_needed};
 
-int sweep(Copier *copier, unsigned modes, bool overlap = false) {
+int sweep(Copier *copier, unsigned modes, bool overlap = false, bool renew = false) {
     const bench_rank rank = {&copies, copier, 0, 1};
     bench_options options = {};
-    bench_setting setting = {"test", "0", "process", 1, 1, BENCH_JSON, true, nullptr};
+    bench_setting setting = {"test", "0", "process", 1, 1, BENCH_JSON, true, false, nullptr};
     options.operation = BENCH_ALLGATHER;
     options.modes = modes;
     options.overlap = overlap;
+    options.renew = renew;
     options.check = true;
     options.repeats = 1;
     options.tests = 7;
@@ -82,7 +90,7 @@ class Sweep : public ::testing::TestWithParam<bench_mode> {};
 
 TEST_P(Sweep, StopsAtTheRowWhoseCheckFails) {
     unsigned modes = 1u << BENCH_BLOCKING | 1u << GetParam();
-    Copier copier = {false, GetParam(), 0, 0, 0};
+    Copier copier = {false, GetParam(), 0, 0, 0, 0, nullptr};
     ::testing::internal::CaptureStdout();
     EXPECT_EQ(sweep(&copier, modes), 0);
     EXPECT_NE(::testing::internal::GetCapturedStdout().find("\"bytes\": 128"), std::string::npos);
@@ -108,6 +116,28 @@ TEST(Modes, EachHasItsRow) {
     EXPECT_EQ(times_in(rows, "\"mode\": \"blocking\""), 3u);
     EXPECT_EQ(times_in(rows, "\"mode\": \"nonblocking\""), 0u);
     EXPECT_EQ(times_in(rows, "\"mode\": \"persistent\""), 3u);
+}
+
+// The check fills buffers itself; what is timed is written anew.
+TEST(Renew, TheLibraryIsToldWhatToWrite) {
+    Copier copier = {};
+    EXPECT_EQ(sweep(&copier, 1u << BENCH_BLOCKING), 0);
+    EXPECT_EQ(copier.given, nullptr);
+    EXPECT_EQ(sweep(&copier, 1u << BENCH_BLOCKING, false, true), 0);
+    EXPECT_NE(copier.given, nullptr);
+    EXPECT_EQ(copier.renewed, 128u);
+}
+
+TEST(Renew, WritesIntoEachLine) {
+    alignas(64) unsigned char bytes[192];
+    const double one = 1;
+    memset(bytes, 7, sizeof(bytes));
+    bench_renew(bytes, 130); // two lines, and two bytes of a third
+    for (size_t line = 0; line < 128; line += 64)
+        EXPECT_EQ(memcmp(bytes + line, &one, sizeof(one)), 0);
+    EXPECT_EQ(bytes[128], 1);
+    EXPECT_EQ(bytes[129], 7);
+    EXPECT_EQ(bytes[64 + sizeof(one)], 7);
 }
 
 TEST(Overlap, StartsTestsAndWaits) {
@@ -156,7 +186,7 @@ int sweep_barrier(Pair *pair, int rank) {
         {perhaps_meet, meet, maximum_of_two}, not_needed, not_needed, not_needed, not_needed, not_needed};
     Member member = {pair, rank};
     const bench_rank self = {&library, &member, rank, 2};
-    const bench_setting setting = {"test", "0", "thread", 1, 2, BENCH_JSON, true, nullptr};
+    const bench_setting setting = {"test", "0", "thread", 1, 2, BENCH_JSON, true, false, nullptr};
     bench_options options = {};
     options.operation = BENCH_BARRIER;
     options.modes = 1u << BENCH_BLOCKING;
