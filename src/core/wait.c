@@ -21,6 +21,23 @@
 /* Somebody who drives does so for some microseconds, unless the core is taken away meanwhile. */
 #define BUSY_NS               50000L
 
+/* Stretches by turns without and with, and the shortest of each counts: what else a program does in between is in all of them. */
+void core_patience_turn(core_patience *patience, uint64_t now) {
+    const uint64_t took = now - patience->began;
+    uint64_t *least = &patience->least[patience->lingers];
+    if (patience->stretch < CORE_STRETCHES_OF_TRIAL && (!*least || took < *least))
+        *least = took;
+    patience->stretch = (patience->stretch + 1) % CORE_STRETCHES;
+    if (patience->stretch == 0)
+        patience->least[false] = patience->least[true] = 0;
+    if (patience->stretch < CORE_STRETCHES_OF_TRIAL)
+        patience->lingers = patience->stretch % 2;
+    else if (patience->stretch == CORE_STRETCHES_OF_TRIAL)
+        patience->lingers = patience->least[true] < patience->least[false];
+    patience->looks = 0;
+    patience->began = now;
+}
+
 core_waiting core_waiting_resolve(weft_wait_policy policy, bool oversubscribed) {
     switch (policy) {
     case WEFT_WAIT_SPIN:

@@ -265,14 +265,15 @@ static inline void intra_linger(const intra_meeting *meeting, unsigned phase) {
     const int threads = meeting->team->threads;
     if (!meeting->hot || threads == 1)
         return;
-    if (member->fills > INTRA_FLAG_ROOM)
+    const bool filled = member->fills > INTRA_FLAG_ROOM;
+    if (filled)
         /* Not for order: until the own lines are written the others' are not, either, and looking would only take them away. */
         atomic_thread_fence(memory_order_seq_cst);
     if (threads == 2 && meeting->looks > 1)
         return;
-    core_linger(&member->patience);
+    core_linger(&member->patience[filled]);
     int first = member->thread + 1 < threads ? member->thread + 1 : 0; /* that is looked at */
-    core_patience_learn(&member->patience, intra_has_posted(meeting, first, phase));
+    core_patience_learn(&member->patience[filled], intra_has_posted(meeting, first, phase));
 }
 
 /**

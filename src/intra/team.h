@@ -126,7 +126,7 @@ typedef struct intra_member {
     bool came_through;         /* the last one did, though the communicator is broken since: hier's (collectives.c) */
     uint64_t chain;            /* a hash of all taken so far, hier's (hier/ledger.h) */
     intra_cell *slot;          /* of the next one */
-    core_patience patience;    /* with those that post when it does */
+    core_patience patience[2]; /* with those that post when it does; the second where cells are filled beyond a line */
     size_t fills;              /* so many bytes of a cell's payload, lately */
     uint64_t known;            /* every thread has completed the collectives up to this one */
     uint64_t waited_ticks;     /* in the slow part of waits; whoever counts it sets it to 0 */

@@ -34,6 +34,23 @@ std::string name_of(const ::testing::TestParamInfo<std::tuple<Policy, int>> &inf
     return std::string(std::get<0>(info.param).name) + "_" + std::to_string(std::get<1>(info.param));
 }
 
+struct Costs {
+    uint64_t without, with; // ticks of a look
+};
+
+// So many stretches of looks that come too early; `jitter` more in all but the third of the trial's of each kind.
+int lingering_stretches(core_patience *patience, uint64_t *now, int stretches, Costs costs, uint64_t jitter) {
+    int lingering = 0;
+    for (int stretch = 0; stretch < stretches; stretch++) {
+        const bool lingers = patience->lingers, disturbed = patience->stretch / 2 != 2;
+        lingering += lingers;
+        *now += CORE_STRETCH_LOOKS * (lingers ? costs.with : costs.without) + (disturbed ? jitter : 0);
+        core_patience_turn(patience, *now);
+        EXPECT_EQ(patience->looks, 0u);
+    }
+    return lingering;
+}
+
 } // namespace
 
 // A token goes round; every thread adds to it.
@@ -186,20 +203,43 @@ TEST(Idle, WhoeverDrivesIsWaitedForShortly) {
     EXPECT_LT(asked.calls, 4100) << "it stays tired";
 }
 
-// However often others are late, a look is put off by some hundred cycles at most; and not at all when they never are.
+// However often others are late, a look is put off by some hundred cycles at most; and not at all when they never are, or while it is
+// tried without.
 TEST(Patience, GrowsAndEnds) {
     core_patience patience{};
-    core_patience_learn(&patience, true);
-    EXPECT_EQ(patience.steps, 0u);
     core_patience_learn(&patience, false);
-    EXPECT_GT(patience.steps, 0u);
-    for (int look = 0; look < 1000; look++)
-        core_patience_learn(&patience, false);
-    EXPECT_LT(patience.steps, 200u);
-    core_linger(&patience);
-    for (int look = 0; look < 1000; look++)
-        core_patience_learn(&patience, true);
     EXPECT_EQ(patience.steps, 0u);
+    patience.lingers = true;
+    for (int look = 0; look < 20; look++)
+        core_patience_learn(&patience, false);
+    const unsigned most = patience.steps;
+    EXPECT_GT(most, 0u);
+    EXPECT_LT(most, 200u);
+    core_linger(&patience);
+    core_patience_learn(&patience, true);
+    EXPECT_EQ(patience.steps, most - 1);
+}
+
+TEST(Patience, TriesAnewWhenAStretchIsOver) {
+    core_patience patience{};
+    for (int look = 0; look < CORE_STRETCH_LOOKS; look++)
+        core_patience_learn(&patience, true);
+    EXPECT_TRUE(patience.lingers);
+    EXPECT_EQ(patience.stretch, 1u);
+}
+
+TEST(Patience, DoesWhatWasQuicker) {
+    const int trial = CORE_STRETCHES_OF_TRIAL, rest = CORE_STRETCHES - trial;
+    for (uint64_t jitter : {uint64_t(0), uint64_t(100000)}) {
+        core_patience patience = {};
+        uint64_t now = 1234567;
+        EXPECT_EQ(lingering_stretches(&patience, &now, trial, {200, 250}, jitter), trial / 2);
+        EXPECT_EQ(lingering_stretches(&patience, &now, rest, {200, 250}, jitter), 0);
+        EXPECT_EQ(lingering_stretches(&patience, &now, trial, {290, 200}, jitter), trial / 2) << "tried again";
+        EXPECT_EQ(lingering_stretches(&patience, &now, rest, {290, 200}, jitter), rest);
+        EXPECT_EQ(lingering_stretches(&patience, &now, trial, {200, 250}, jitter), trial / 2);
+        EXPECT_EQ(lingering_stretches(&patience, &now, rest, {200, 250}, jitter), 0) << "what was before is forgotten";
+    }
 }
 
 TEST(Backoff, GoesThroughItsStages) {
