@@ -105,7 +105,7 @@ const hier_rule hier_rules[] = {
     {INTER_SCATTER,                1, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_SCATTER,               32, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
     {INTER_SCATTER,                2,   1, KIB(64),  "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
-    {INTER_SCATTER,                2, ANY, KIB(64),  "nbFT",                   0,        HIER_FLAGS,  HIER_CROWD},
+    {INTER_SCATTER,                2, ANY, KIB(16),  "nbFT",                   0,        HIER_FLAGS,  HIER_CROWD},
     {INTER_SCATTER,                2, ANY, KIB(16),  "nbFT",                   0,        HIER_FLAGS,  HIER_HOST},
     {INTER_SCATTER,                2, ANY, ALL,      "nbFT",                   0,        HIER_DIRECT, HIER_READS},
     {INTER_SCATTER,               16, ANY, KIB(128), "nbFT",                   0,        HIER_FLAGS,  HIER_CORES},
