@@ -104,8 +104,8 @@ static double estimate_us(const bench_rank *rank, const bench_call *call) {
     return bench_summarise(us, TRIALS).median;
 }
 
-static int default_tests(double work_us) {
-    double tests = work_us / US_BETWEEN_TESTS;
+static int default_tests(double blocking_us) {
+    double tests = blocking_us / US_BETWEEN_TESTS;
     return tests > MOST_TESTS ? MOST_TESTS : tests < LEAST_TESTS ? LEAST_TESTS : (int)tests;
 }
 
@@ -136,7 +136,7 @@ int bench_overlap(const bench_rank *rank, const bench_call *call, size_t repeats
     double blocking_us = estimate_us(rank, call), *values, *readings[READINGS];
     /* Where cores are short a rank with less is through before others have begun, and would wait for their computation. */
     double work_us = bench_is_crowded() && blocking_us < CROWDED_WORK_US ? CROWDED_WORK_US : blocking_us;
-    overlap_work work = {.tests = tests ? tests : default_tests(work_us)};
+    overlap_work work = {.tests = tests ? tests : default_tests(blocking_us)};
     double units = work_us / unit_us() / (work.tests + 1);
     size_t samples = repeats ? repeats : default_samples(work_us);
     work.units = units > 1 ? (size_t)units : 1;

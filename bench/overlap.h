@@ -35,7 +35,7 @@ typedef struct bench_overlap_timing {
 
 /**
  * Measures `call`, whose mode is not BENCH_BLOCKING and which has been prepared, as has the blocking one. `repeats` as in
- * bench_sample(); `tests`: 0 for one every 10 us, from 4 to 100. Collective; all ranks get the same answer. Returns 0, or
+ * bench_sample(); `tests`: 0 for one every 10 us of the blocking call, from 4 to 100. Collective; all ranks get the same answer. Returns 0, or
  * -1 when there is no memory (at this rank: the caller ends the program).
  */
 int bench_overlap(const bench_rank *rank, const bench_call *call, size_t repeats, int tests,
