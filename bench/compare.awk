@@ -208,9 +208,9 @@ function messages_line(operation, bytes, key,    small, large, rate, of_weft) {
 }
 
 function head(part,    i, shape) {
-    if (part == "thread" || part == "renewed") {
+    if (part == "thread" || part == "touched") {
         printf "2 threads of one process (weft) against 2 processes (MPI)%s; us: median over rounds [least]\n",
-            part == "renewed" ? ", each of which writes what it gives before each call" : ""
+            part == "touched" ? ", each of which writes what it gives, and reads what it got" : ""
         printf "!: less than 2 times as fast (allreduce of 32 KiB and more: 3), or more than 1.3 times the floor (barrier, allreduce up to 1 KiB)\n"
         printf "%-20s %8s %7s %18s %18s %20s %20s %13s %13s %13s\n", "operation", "bytes", "L", "floor", "weft",
             "Open MPI", "MPICH", "weft/floor", "openmpi/weft", "mpich/weft"
@@ -268,7 +268,7 @@ function table(part,    i, split_key) {
         split(keys[i], split_key, SUBSEP)
         if (split_key[1] != part)
             continue
-        if (part == "thread" || part == "renewed")
+        if (part == "thread" || part == "touched")
             thread_line(split_key[2], split_key[3], keys[i])
         else if (part ~ /^(process|teams|cores)/)
             process_line(split_key[2], split_key[3], keys[i])
@@ -306,7 +306,7 @@ END {
         printf ", UCX %s", versions["ucx"]
     printf "; %d rounds; L: one-way flag latency between two threads; a ratio is the median of each round's ratio\n\n", rounds
     table("thread")
-    table("renewed")
+    table("touched")
     limits_table()
     table("process")
     table("teams")

@@ -26,10 +26,11 @@ static const char help_text[] =
     "                       one element less and of one more, with other data and another root in\n"
     "                       each call (barrier: that nobody leaves before all came); a mismatch ends\n"
     "                       the run with status 1\n"
-    "  --renew              each rank writes into each cache line of what it gives before each call, in\n"
-    "                       the time that is measured, as a program that computes it does: else what\n"
-    "                       others read straight from its memory is in their caches from the second\n"
-    "                       call on. Not of messages, nor with --overlap\n"
+    "  --touch              each rank writes into each cache line of what it gives before each call, and\n"
+    "                       reads from each of what it got after it, in the time that is measured, as a\n"
+    "                       program that computes does: else what others read straight from its memory\n"
+    "                       is in their caches from the second call on, and what they wrote into it\n"
+    "                       stays there. Not of messages, nor with --overlap\n"
     "  --repeats R          samples a row; default: what fits into 0.3 s, 10 to 1000\n"
     "  --nonblocking        start and wait instead of the blocking call\n"
     "  --persistent         prepare once a row; each call is a start and a wait (of the MPIs those of\n"
@@ -78,7 +79,7 @@ static const char limits_text[] =
     "limits: what the machine and hand-written loops reach: limit:flag_latency (one way, one cache\n"
     "line), limit:memcpy1 and limit:memcpyall (one thread, all threads; from 4K on), floor:barrier\n"
     "(two flags) and floor:allreduce (two threads, each adds half of the vector for both; to 1K also\n"
-    "with the values beside the flags, and the faster of the two counts; of it alone --renew).\n";
+    "with the values beside the flags, and the faster of the two counts; of it alone --touch).\n";
 /* clang-format on */
 
 /* The names from `first` to before `end`, in lines. */

@@ -24,7 +24,7 @@ static const char *const limit_names[] = {"limit:flag_latency", "limit:memcpy1",
 typedef struct limit_call {
     enum limit limit;
     size_t bytes;
-    bool renew;
+    bool touch;
 } limit_call;
 
 /* All threads; `arrived` and `round` are the barrier before each sample. */
@@ -91,6 +91,7 @@ static void copy(limit_thread *self, size_t bytes, size_t calls) {
 static void run(void *rank, const void *call_data, size_t calls) {
     limit_thread *self = rank;
     const limit_call *call = call_data;
+    const bench_touched touched = {self->from, call->bytes, self->into, call->bytes};
     size_t doubles = call->bytes / sizeof(double);
     if (call->limit == MEMCPY_ALL || (call->limit == MEMCPY_ONE && self->number == 0))
         copy(self, call->bytes, calls);
@@ -103,18 +104,20 @@ static void run(void *rank, const void *call_data, size_t calls) {
             floor_barrier(&self->end);
     else
         for (size_t i = 0; i < calls; i++) {
-            if (call->renew)
-                bench_renew(self->from, call->bytes);
+            if (call->touch)
+                bench_touch_given(&touched);
             if (call->limit == EXCHANGE)
                 floor_exchange(&self->end, doubles);
             else
                 floor_slices(&self->end, doubles);
+            if (call->touch)
+                bench_touch_got(&touched);
         }
 }
 
 static bench_timing sample(limit_thread *self, enum limit limit, size_t bytes) {
     static const bench_driver driver = {run, barrier, maximum};
-    const limit_call call = {limit, bytes, self->team->options->renew};
+    const limit_call call = {limit, bytes, self->team->options->touch};
     bench_timing timing;
     if (bench_sample(&driver, self, &call, self->team->options->repeats, &timing))
         bench_fail("no memory for the samples");

@@ -93,11 +93,18 @@ size_t bench_recv_bytes(const bench_call *call, int size) {
     return extent_bytes(shapes[call->operation].recv, call->block, size);
 }
 
-void bench_renew(void *buffer, size_t bytes) {
-    enum { LINE_BYTES = 64 };
-    char *at = buffer, *end = at + bytes;
+enum { LINE_BYTES = 64 };
+
+void bench_touch_given(const bench_touched *touched) {
+    char *at = touched->given, *end = at + touched->given_bytes;
     for (; at + sizeof(double) <= end; at += LINE_BYTES)
         *(volatile double *)at = 1;
     if (at < end)
         *at = 1;
+}
+
+void bench_touch_got(const bench_touched *touched) {
+    const char *got = touched->got;
+    for (size_t at = 0; at < touched->got_bytes; at += LINE_BYTES)
+        (void)*(const volatile char *)(got + at);
 }

@@ -86,6 +86,14 @@ typedef struct bench_shape {
     unsigned traits; /* of enum bench_trait */
 } bench_shape;
 
+/** What a rank writes before a call, and reads after it; no bytes: nothing. */
+typedef struct bench_touched {
+    void *given;
+    size_t given_bytes;
+    const void *got;
+    size_t got_bytes;
+} bench_touched;
+
 /** One call as all ranks make it. A rank's bytes: bcast uses `recv` only, and no `send`. */
 typedef struct bench_call {
     enum bench_operation operation;
@@ -95,8 +103,7 @@ typedef struct bench_call {
     bool then_barrier; /* a barrier follows in the same call */
     void *send;
     void *recv;
-    void *renewed; /* what the rank gives, if it writes it before the call; else NULL */
-    size_t renewed_bytes;
+    bench_touched touched;
     bench_pair pair; /* of messages, as the two below */
     enum bench_motion motion;
     bool vector; /* the messages are a vector of doubles in memory, at both ends */
@@ -122,10 +129,11 @@ int bench_messages_of(enum bench_motion motion);
 /** What a block is made of, in bytes. */
 size_t bench_unit_bytes(enum bench_operation operation);
 
-/**
- * Writes into each cache line of a buffer of bytes or doubles, as who computed it anew would have: what others have of it in their caches is old then.
- */
-void bench_renew(void *buffer, size_t bytes);
+/** Writes into each cache line of what is given, which is bytes or doubles, as who computed it anew would have: what others have of it in their caches is old then. */
+void bench_touch_given(const bench_touched *touched);
+
+/** Reads from each cache line of what was got. */
+void bench_touch_got(const bench_touched *touched);
 
 /** The least block with which a rank contributes at least `bytes` ≥ 1. */
 size_t bench_block_bytes(enum bench_operation operation, size_t bytes, int size);

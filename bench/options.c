@@ -130,7 +130,7 @@ static int parse_option(const char *program, int letter, const char *value, benc
         options->modes |= 1u << (letter - 'm');
         return 0;
     case 'w':
-        options->renew = true;
+        options->touch = true;
         return 0;
     case 'v':
         options->overlap = true;
@@ -150,7 +150,7 @@ static int parse_option(const char *program, int letter, const char *value, benc
 static const struct option long_options[] = {{"bytes", 1, 0, 'b'},
                                              {"format", 1, 0, 'f'},
                                              {"check", 0, 0, 'c'},
-                                             {"renew", 0, 0, 'w'},
+                                             {"touch", 0, 0, 'w'},
                                              {"repeats", 1, 0, 'r'},
                                              {"blocking", 0, 0, 'm' + BENCH_BLOCKING},
                                              {"nonblocking", 0, 0, 'm' + BENCH_NONBLOCKING},
@@ -172,8 +172,8 @@ static void fill_long_options(bool peer, struct option *options) {
 static int check_messages(const char *program, const bench_options *options) {
     if (!bench_has(options->operation, BENCH_PAIRS))
         return options->pairs ? wrong(program, "--pair is for messages", NULL) : 0;
-    if (options->modes || options->overlap || options->renew)
-        return wrong(program, "--blocking, --nonblocking, --persistent, --overlap and --renew are for collectives",
+    if (options->modes || options->overlap || options->touch)
+        return wrong(program, "--blocking, --nonblocking, --persistent, --overlap and --touch are for collectives",
                      NULL);
     if (options->process_level && options->pairs == BENCH_SAME_NODE)
         return wrong(program, "at process level a node has one rank: --pair same-node is for threads", NULL);
@@ -183,7 +183,7 @@ static int check_messages(const char *program, const bench_options *options) {
 static int check_together(const char *program, bool level, const bench_options *options) {
     bool limits = options->operation == BENCH_LIMITS;
     if (limits && (level || options->pairs || options->check || options->modes || options->overlap))
-        return wrong(program, "limits has only --threads, --bytes, --renew, --format and --repeats", NULL);
+        return wrong(program, "limits has only --threads, --bytes, --touch, --format and --repeats", NULL);
     if (!limits && options->threads)
         return wrong(program, "--threads is for limits; elsewhere the launcher sets the threads", NULL);
     if (options->overlap && options->modes & 1u << BENCH_BLOCKING)
@@ -191,8 +191,8 @@ static int check_together(const char *program, bool level, const bench_options *
                      "--overlap compares with the blocking call by itself; it goes with --nonblocking and "
                      "--persistent",
                      NULL);
-    if (options->overlap && options->renew)
-        return wrong(program, "--renew does not go with --overlap", NULL);
+    if (options->overlap && options->touch)
+        return wrong(program, "--touch does not go with --overlap", NULL);
     if (options->tests && !options->overlap && options->operation != BENCH_OVERLAP)
         return wrong(program, "--tests is for overlap and --overlap", NULL);
     return check_messages(program, options);

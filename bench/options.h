@@ -21,7 +21,7 @@ typedef struct bench_options {
     bool process_level;
     enum bench_pairs pairs; /* of messages */
     bool check;
-    bool renew; /* what a rank gives is written before each call */
+    bool touch; /* each rank writes what it gives before each call, and reads what it got after it */
     bool help;
     enum bench_format format;
     size_t repeats; /* samples a row; 0: as many as fit */

@@ -12,7 +12,7 @@ static bool print_setting(const bench_setting *setting) {
         printf("# %s %s, %s level, processes %d, threads of each %d%s%s%s%s\n", setting->library, setting->version,
                setting->level, setting->processes, setting->threads, setting->pair ? ", pairs " : "",
                setting->pair ? setting->pair : "", setting->checked ? ", every result checked" : "",
-               setting->renewed ? ", written anew before each call" : "");
+               setting->touched ? ", data touched" : "");
     return setting->format == BENCH_TABLE;
 }
 
@@ -43,8 +43,8 @@ static void print_json_subject(const bench_setting *setting, const bench_subject
            "\"processes\": %d, \"threads\": %d, \"bytes\": %zu, \"check\": \"%s\"",
            setting->library, setting->version, subject->operation, bench_mode_name(subject->mode), setting->level,
            setting->processes, setting->threads, subject->bytes, setting->checked ? "passed" : "off");
-    if (setting->renewed)
-        printf(", \"renew\": true");
+    if (setting->touched)
+        printf(", \"touch\": true");
     if (setting->pair)
         printf(", \"pair\": \"%s\"", setting->pair);
 }

@@ -24,7 +24,7 @@ typedef struct bench_setting {
     int threads; /**< of a process */
     enum bench_format format;
     bool checked;     /**< a row is printed only after its check has passed */
-    bool renewed;     /**< what a rank gives is written before each call */
+    bool touched;     /**< each rank writes what it gives before each call, and reads what it got after it */
     const char *pair; /**< of messages: "same-node" or "other-node"; else NULL */
 } bench_setting;
 

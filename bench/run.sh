@@ -5,7 +5,7 @@
 #     bench/run.sh BUILD_FOLDER [--part PART]… [--quick] [--rounds R] [--processes P]
 #
 #     thread       2 threads of a process against 2 processes of the MPIs, and against hand-written loops
-#     renewed      the same, where each rank writes what it gives before each call, as programs do
+#     touched      the same, where each rank writes what it gives before each call, and reads what it got after it, as programs do
 #     process      2 processes each, every collective
 #     teams        the same with thread communicators: 2 processes of one thread each, with a core of its own
 #     yield        P processes each (default: 2 for each core, at least 4) on all cores, all of which yield while they wait
@@ -26,7 +26,7 @@
 set -euo pipefail
 
 usage() {
-    echo "usage: bench/run.sh BUILD_FOLDER [--part thread|renewed|process|teams|yield|cores|hybrid|nonblocking|overlap|options|messages]... [--quick]" >&2
+    echo "usage: bench/run.sh BUILD_FOLDER [--part thread|touched|process|teams|yield|cores|hybrid|nonblocking|overlap|options|messages]... [--quick]" >&2
     echo "                    [--rounds R] [--processes P]" >&2
     exit 2
 }
@@ -58,7 +58,7 @@ for number in "$rounds" "$processes"; do
     case $number in '' | *[!0-9]* | 0) usage ;; esac
 done
 for part in $parts; do
-    case $part in thread | renewed | process | teams | yield | cores | hybrid | nonblocking | overlap | options | messages) ;; *) usage ;; esac
+    case $part in thread | touched | process | teams | yield | cores | hybrid | nonblocking | overlap | options | messages) ;; *) usage ;; esac
 done
 [ -n "$build" ] || usage
 if [ ! -x "$build/bin/weft-bench" ] || [ ! -x "$build/bin/weftrun" ]; then
@@ -151,8 +151,8 @@ part_thread() {
     peers 0 --bytes "$sizes" "$@"
 }
 
-part_renewed() {
-    part_thread --renew
+part_touched() {
+    part_thread --touch
 }
 
 part_process() {
@@ -260,7 +260,7 @@ several="" # with two cores it would be `thread` once more
 [ "$(nproc)" -le 2 ] || several=cores
 : >"$rows"
 for ((round = 1; round <= rounds; round++)); do
-    for part in ${parts:-thread renewed process teams yield $several hybrid nonblocking overlap options messages}; do
+    for part in ${parts:-thread touched process teams yield $several hybrid nonblocking overlap options messages}; do
         for operation in $(operations_of "$part"); do
             if [ -t 2 ]; then printf '\rround %d of %d: %-12s %-22s' "$round" "$rounds" "$part" "$operation" >&2; fi
             "part_$part"

@@ -46,14 +46,19 @@ static int in_modes(const bench_call *call, unsigned modes, bench_call calls[BEN
     return count;
 }
 
-/* Of what comes from a root only the root. */
-static void let_renew(const bench_rank *rank, bench_call *call) {
-    const bool from_root = bench_has(call->operation, BENCH_ROOTED) && !bench_has(call->operation, BENCH_TO_ROOT);
-    if (from_root && rank->rank != call->root)
-        return;
-    const bool sends = bench_send_bytes(call, rank->size) > 0;
-    call->renewed = sends ? call->send : call->recv;
-    call->renewed_bytes = sends ? bench_send_bytes(call, rank->size) : bench_recv_bytes(call, rank->size);
+/* What only the root gives, or gets, only the root touches. A bcast has one buffer. */
+static void let_touch(const bench_rank *rank, bench_call *call) {
+    const bool rooted = bench_has(call->operation, BENCH_ROOTED), to_root = bench_has(call->operation, BENCH_TO_ROOT);
+    const bool is_root = rank->rank == call->root;
+    const size_t sent = bench_send_bytes(call, rank->size), received = bench_recv_bytes(call, rank->size);
+    if (!rooted || to_root || is_root) {
+        call->touched.given = sent ? call->send : call->recv;
+        call->touched.given_bytes = sent ? sent : received;
+    }
+    if (!to_root || is_root) {
+        call->touched.got = call->recv;
+        call->touched.got_bytes = received;
+    }
 }
 
 static void time_modes(const bench_rank *rank, const bench_options *options, const bench_setting *setting,
@@ -62,8 +67,8 @@ static void time_modes(const bench_rank *rank, const bench_options *options, con
     bench_timing timings[BENCH_MODES];
     for (int i = 0; i < count; i++) {
         turns[i] = &calls[i];
-        if (options->renew)
-            let_renew(rank, &calls[i]);
+        if (options->touch)
+            let_touch(rank, &calls[i]);
         rank->library->prepare(rank->state, &calls[i]);
     }
     if (bench_sample_in_turn(&rank->library->driver, rank->state, turns, count, options->repeats, timings))

@@ -29,7 +29,7 @@ static int measure(const bench_options *options, weft_comm *comm) {
                                    .threads = weft_node_threads(comm, 0),
                                    .format = options->format,
                                    .checked = options->check,
-                                   .renewed = options->renew};
+                                   .touched = options->touch};
     failed = bench_sweep(&rank, options, &setting);
     bench_weft_close(&calls);
     return failed;
@@ -74,7 +74,7 @@ int main(int argc, char **argv) {
     }
     if (options.operation == BENCH_LIMITS)
         return bench_limits(
-            &options, &(bench_setting){.version = weft_version(), .format = options.format, .renewed = options.renew});
+            &options, &(bench_setting){.version = weft_version(), .format = options.format, .touched = options.touch});
     if ((code = weft_init(
              &(weft_options){.bind = WEFT_BIND_CORE}))) /* a thread that spins may not share its core with another */
         stop("weft_init", code);

@@ -136,14 +136,14 @@ static void run(void *rank, const void *call_data, size_t calls) {
         return;
     }
     for (size_t i = 0; i < calls; i++) {
-        if (call->renewed)
-            bench_renew(call->renewed, call->renewed_bytes);
+        bench_touch_given(&call->touched);
         if (call->mode == BENCH_BLOCKING) {
             require(call_blocking(rank, call), call);
         } else {
             start(rank, call);
             wait(rank, call);
         }
+        bench_touch_got(&call->touched);
         if (call->then_barrier)
             barrier(rank);
     }

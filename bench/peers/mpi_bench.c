@@ -167,14 +167,14 @@ static void run(void *rank, const void *call_data, size_t calls) {
         return;
     }
     for (size_t i = 0; i < calls; i++) {
-        if (call->renewed)
-            bench_renew(call->renewed, call->renewed_bytes);
+        bench_touch_given(&call->touched);
         if (call->mode == BENCH_BLOCKING) {
             call_blocking(rank, call);
         } else {
             start(rank, call);
             wait(rank, call);
         }
+        bench_touch_got(&call->touched);
         if (call->then_barrier)
             MPI_Barrier(MPI_COMM_WORLD);
     }
@@ -228,7 +228,7 @@ static int measure(const bench_options *options) {
                              .threads = 1,
                              .format = options->format,
                              .checked = options->check,
-                             .renewed = options->renew};
+                             .touched = options->touch};
     MPI_Comm_rank(MPI_COMM_WORLD, &rank.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &rank.size);
     setting.processes = rank.size;

@@ -38,8 +38,9 @@
  * wait for those who read it: that pays for a line or some, and to the end of the cell (INTRA_INLINE_BYTES) where two threads both give and
  * take, and where cores are short and each meeting costs changes of threads. By flags threads meet less often than by slices; and what all
  * read of a long allgather is read once by slices, which counts while all of it is in the caches. `counter` and `tree` were never ahead on
- * cores that share an L3, so no row names them. (So it is with data that stay as they are. Where ranks write what they give before each call, as with
- * weft-bench --renew, by flags and inline take two threads the same time between a line and 512 bytes, of 1 KiB inline a tenth to a fifth less.)
+ * cores that share an L3, so no row names them. So it is with data that stay as they are. Where ranks write what they give and read what they
+ * get, as with weft-bench --touch, most of it is alike: inline takes two threads the same time as flags between a line and 512 bytes, and of 1 KiB a
+ * tenth to a fifth less; where it is not, in a bcast of more, which nobody makes of data that stay, and a long allgather, that decides.
  * What all nodes' threads gather must fit the tray, too.
  */
 #include <hier/select.h>
@@ -62,7 +63,7 @@ const hier_rule hier_rules[] = {
     {INTER_BARRIER,              ANY, ANY, ALL,      "DISS",                   0,        HIER_FLAGS,  HIER_MODEL},
 
     {INTER_BCAST,                  1, ANY, 48,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
-    {INTER_BCAST,                  1,   2, KIB(24),  "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
+    {INTER_BCAST,                  1,   2, INLINE,   "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_BCAST,                  1,   2, ALL,      "nbFT",                   0,        HIER_SLICES, HIER_CORES},
     {INTER_BCAST,                  1, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_BCAST,                  8, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_HOST},
@@ -144,7 +145,7 @@ const hier_rule hier_rules[] = {
     {INTER_GATHERV,              ANY, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
 
     {INTER_ALLGATHER,              1,   2, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
-    {INTER_ALLGATHER,              1,   2, KIB(128), "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
+    {INTER_ALLGATHER,              1,   2, KIB(256), "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_ALLGATHER,              1,   2, MIB(1),   "nbFT",                   0,        HIER_SLICES, HIER_STRUCTURE},
     {INTER_ALLGATHER,              1,   2, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_ALLGATHER,              1, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_CROWD},

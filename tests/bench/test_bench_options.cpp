@@ -95,14 +95,14 @@ TEST(CommandLine, ModesAddUp) {
     EXPECT_EQ(options.modes, blocking | persistent);
 }
 
-TEST(CommandLine, RenewIsForCollectivesThatAreTimed) {
+TEST(CommandLine, TouchIsForCollectivesThatAreTimed) {
     bench_options options;
-    ASSERT_EQ(parse({"bcast", "--renew"}, true, &options), 0);
-    EXPECT_TRUE(options.renew);
-    ASSERT_EQ(parse({"limits", "--renew"}, false, &options), 0);
-    EXPECT_TRUE(options.renew);
-    EXPECT_EQ(parse({"bcast", "--renew", "--overlap"}, false, &options), -1);
-    EXPECT_EQ(parse({"pingpong", "--renew"}, false, &options), -1);
+    ASSERT_EQ(parse({"bcast", "--touch"}, true, &options), 0);
+    EXPECT_TRUE(options.touch);
+    ASSERT_EQ(parse({"limits", "--touch"}, false, &options), 0);
+    EXPECT_TRUE(options.touch);
+    EXPECT_EQ(parse({"bcast", "--touch", "--overlap"}, false, &options), -1);
+    EXPECT_EQ(parse({"pingpong", "--touch"}, false, &options), -1);
 }
 
 TEST(CommandLine, OverlapIsNonblockingUnlessPersistent) {

@@ -21,8 +21,7 @@ struct Copier {
     bool forgets;
     bench_mode forgetful;
     int prepared, starts, tests;
-    size_t renewed; // bytes that the last call was to write anew, and where
-    void *given;
+    bench_touched touched; // in the last call
 };
 
 void copy(void *state, const bench_call *call) {
@@ -34,9 +33,8 @@ void copy(void *state, const bench_call *call) {
 void run_copies(void *state, const void *data, size_t calls) {
     const bench_call *call = static_cast<const bench_call *>(data);
     Copier *self = static_cast<Copier *>(state);
-    self->renewed = call->renewed_bytes;
-    self->given = call->renewed;
-    EXPECT_TRUE(!call->renewed || call->renewed == call->send);
+    self->touched = call->touched;
+    EXPECT_TRUE(!call->touched.given || (call->touched.given == call->send && call->touched.got == call->recv));
     for (size_t i = 0; i < calls; i++)
         copy(state, call);
 }
@@ -62,14 +60,14 @@ void test_copy(void *state, const bench_call *) {
 const bench_library copies = {
     {run_copies, nothing, only_one}, prepare_copier, release_copier, start_copy, test_copy, not_needed};
 
-int sweep(Copier *copier, unsigned modes, bool overlap = false, bool renew = false) {
+int sweep(Copier *copier, unsigned modes, bool overlap = false, bool touch = false) {
     const bench_rank rank = {&copies, copier, 0, 1};
     bench_options options = {};
     bench_setting setting = {"test", "0", "process", 1, 1, BENCH_JSON, true, false, nullptr};
     options.operation = BENCH_ALLGATHER;
     options.modes = modes;
     options.overlap = overlap;
-    options.renew = renew;
+    options.touch = touch;
     options.check = true;
     options.repeats = 1;
     options.tests = 7;
@@ -90,7 +88,7 @@ class Sweep : public ::testing::TestWithParam<bench_mode> {};
 
 TEST_P(Sweep, StopsAtTheRowWhoseCheckFails) {
     unsigned modes = 1u << BENCH_BLOCKING | 1u << GetParam();
-    Copier copier = {false, GetParam(), 0, 0, 0, 0, nullptr};
+    Copier copier = {false, GetParam(), 0, 0, 0, {}};
     ::testing::internal::CaptureStdout();
     EXPECT_EQ(sweep(&copier, modes), 0);
     EXPECT_NE(::testing::internal::GetCapturedStdout().find("\"bytes\": 128"), std::string::npos);
@@ -119,20 +117,22 @@ TEST(Modes, EachHasItsRow) {
 }
 
 // The check fills buffers itself; what is timed is written anew.
-TEST(Renew, TheLibraryIsToldWhatToWrite) {
+TEST(Touch, TheLibraryIsToldWhat) {
     Copier copier = {};
     EXPECT_EQ(sweep(&copier, 1u << BENCH_BLOCKING), 0);
-    EXPECT_EQ(copier.given, nullptr);
+    EXPECT_EQ(copier.touched.given_bytes + copier.touched.got_bytes, 0u);
     EXPECT_EQ(sweep(&copier, 1u << BENCH_BLOCKING, false, true), 0);
-    EXPECT_NE(copier.given, nullptr);
-    EXPECT_EQ(copier.renewed, 128u);
+    EXPECT_EQ(copier.touched.given_bytes, 128u);
+    EXPECT_EQ(copier.touched.got_bytes, 128u);
 }
 
-TEST(Renew, WritesIntoEachLine) {
+TEST(Touch, WritesIntoEachLine) {
     alignas(64) unsigned char bytes[192];
     const double one = 1;
     memset(bytes, 7, sizeof(bytes));
-    bench_renew(bytes, 130); // two lines, and two bytes of a third
+    const bench_touched touched = {bytes, 130, bytes, 130}; // two lines, and two bytes of a third
+    bench_touch_given(&touched);
+    bench_touch_got(&touched);
     for (size_t line = 0; line < 128; line += 64)
         EXPECT_EQ(memcmp(bytes + line, &one, sizeof(one)), 0);
     EXPECT_EQ(bytes[128], 1);
