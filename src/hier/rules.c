@@ -39,8 +39,8 @@
  * take, and where cores are short and each meeting costs changes of threads. By flags threads meet less often than by slices; and what all
  * read of a long allgather is read once by slices, which counts while all of it is in the caches. `counter` and `tree` were never ahead on
  * cores that share an L3, so no row names them. So it is with data that stay as they are. Where ranks write what they give and read what they
- * get, as with weft-bench --touch, most of it is alike: inline takes two threads the same time as flags between a line and 512 bytes, and of 1 KiB a
- * tenth to a fifth less; where it is not, in a bcast of more, which nobody makes of data that stay, and a long allgather, that decides.
+ * get, as with weft-bench --touch, most of it is alike. Where it is not, that decides: from a line on two threads take a tenth to a sixth less inline
+ * than by flags, and a third more of data that stay (so up to 512 bytes); and a bcast of more goes by slices, a long allgather by flags.
  * What all nodes' threads gather must fit the tray, too.
  */
 #include <hier/select.h>
@@ -63,6 +63,7 @@ const hier_rule hier_rules[] = {
     {INTER_BARRIER,              ANY, ANY, ALL,      "DISS",                   0,        HIER_FLAGS,  HIER_MODEL},
 
     {INTER_BCAST,                  1, ANY, 48,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_BCAST,                  1,   2, 512,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_BCAST,                  1,   2, INLINE,   "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_BCAST,                  1,   2, ALL,      "nbFT",                   0,        HIER_SLICES, HIER_CORES},
     {INTER_BCAST,                  1, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
@@ -126,6 +127,7 @@ const hier_rule hier_rules[] = {
     {INTER_SCATTERV,             ANY, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
 
     {INTER_GATHER,                 1, ANY, 48,       "nb1FT",                  0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_GATHER,                 1,   2, 512,      "nb1FT",                  0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_GATHER,                 1, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_GATHER,                32, ANY, INLINE,   "nb1FT",                  0,        HIER_INLINE, HIER_MODEL},
     {INTER_GATHER,                16,   1, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_HOST},
@@ -464,7 +466,7 @@ const hier_rule hier_rules[] = {
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
 
-    {INTER_SCAN,                   1,   2, 48,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_SCAN,                   1,   2, 512,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_SCAN,                   1,   2, KIB(32),  "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_SCAN,                   1, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_CROWD},
     {INTER_SCAN,                   1, ANY, 256,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
@@ -497,7 +499,7 @@ const hier_rule hier_rules[] = {
     {INTER_SCAN,                 ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_SCAN,                 ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
 
-    {INTER_EXSCAN,                 1,   2, 48,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_EXSCAN,                 1,   2, 512,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_EXSCAN,                 1,   2, KIB(8),   "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_EXSCAN,                 1, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_CROWD},
     {INTER_EXSCAN,                 1, ANY, 256,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
