@@ -106,11 +106,12 @@ static inline unsigned char *intra_fill(const intra_meeting *meeting, size_t byt
 
 /**
  * Gets the lines of the next own cell before they are written, as many as were filled lately: those who read them have them, and each would
- * take its way back then.
+ * take its way back then. `flag`: the first one, too.
  */
-static inline void intra_clear_next(intra_member *member) {
+static inline void intra_clear_next(intra_member *member, bool flag) {
     const char *cell = (const char *)(member->slot + 1 + member->thread);
-    __builtin_prefetch(cell, 1);
+    if (flag)
+        __builtin_prefetch(cell, 1);
     for (size_t line = CORE_LINE_BYTES; line < offsetof(intra_cell, payload) + member->fills; line += CORE_LINE_BYTES)
         __builtin_prefetch(cell + line, 1);
     member->fills -= member->fills < CORE_LINE_BYTES ? member->fills : CORE_LINE_BYTES;
@@ -306,9 +307,8 @@ void intra_end_overlapping(const intra_meeting *meeting);
 /** The thread's part is over: it reads nothing of the slot any more. Release: pairs with intra_is_free. */
 static inline void intra_end(const intra_meeting *meeting) {
     intra_member *member = meeting->member;
-    /* Fetched long before it is written, the line is only missed by who looks at it early. */
-    if (meeting->met || !meeting->team->repeats)
-        intra_clear_next(member);
+    /* Fetched long before it is written, the flag's line is only missed by who looks at it early; nobody looks at the others before it is raised. */
+    intra_clear_next(member, meeting->met || !meeting->team->repeats);
     if (meeting->sequence != member->completed + 1 || member->ahead) {
         intra_end_overlapping(meeting);
         return;
