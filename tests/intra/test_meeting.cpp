@@ -165,25 +165,6 @@ TEST_P(Meeting, WhatWasFilledIsRemembered) {
     EXPECT_EQ(member->fills, 0u);
 }
 
-// Other calls come before the next of such a team: its cell is fetched ahead, and that noted, only where all have met.
-TEST_P(Meeting, WhatRepeatsIsFetchedAheadWhereAllMeet) {
-    team->repeats = true;
-    threads::run(count(), [this](int thread) {
-        intra_member *member = &team->members[thread];
-        for (bool meets : {false, true, false}) {
-            intra_meeting meeting{};
-            begin(&meeting, member);
-            intra_fill(&meeting, 2 * CORE_LINE_BYTES);
-            intra_post(&meeting, 1);
-            if (meets) {
-                EXPECT_TRUE(intra_await_sync(&meeting, 1));
-            }
-            intra_end(&meeting);
-            EXPECT_EQ(member->fills, (meets ? 1u : 2u) * CORE_LINE_BYTES);
-        }
-    });
-}
-
 INSTANTIATE_TEST_SUITE_P(Teams, Meeting,
                          ::testing::Combine(::testing::ValuesIn(policies), ::testing::Values(1, 2, 3, 5, 8, 12, 17),
                                             ::testing::Values(2, 8)),
