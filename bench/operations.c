@@ -96,11 +96,12 @@ size_t bench_recv_bytes(const bench_call *call, int size) {
 enum { LINE_BYTES = 64 };
 
 void bench_touch_given(const bench_touched *touched) {
-    char *at = touched->given, *end = at + touched->given_bytes;
-    for (; at + sizeof(double) <= end; at += LINE_BYTES)
-        *(volatile double *)at = 1;
-    if (at < end)
-        *at = 1;
+    char *given = touched->given;
+    size_t at = 0;
+    for (; at + sizeof(double) <= touched->given_bytes; at += LINE_BYTES)
+        *(volatile double *)(given + at) = 1;
+    if (at < touched->given_bytes)
+        given[at] = 1;
 }
 
 void bench_touch_got(const bench_touched *touched) {
