@@ -79,7 +79,7 @@ function note(key) {
 
 function read_limit(    key) {
     if (operation == "limit:flag_latency") {
-        latency["limits", field("operation_of_round"), round] = field("median_us") + 0
+        latency["limits", part SUBSEP field("operation_of_round"), round] = field("median_us") + 0
         return
     }
     if (operation ~ /^limit:/) {
@@ -126,11 +126,11 @@ function read_limit(    key) {
 }
 
 # One line of a part's table; split_key: operation, bytes.
-function thread_line(operation, bytes, key,    short, times) {
+function thread_line(part, operation, bytes, key,    short, times) {
     short = operation == "barrier" || (operation == "allreduce" && bytes <= 1024)
     times = operation == "allreduce" && bytes >= 32768 ? 3 : 2
     printf "%-20s %8s %7s %18s %18s %20s %20s %13s %13s %13s\n", operation, bytes,
-        median_cell(latency, "limits", operation), time_cell("limits", key), time_cell("weft", key),
+        median_cell(latency, "limits", part SUBSEP operation), time_cell("limits", key), time_cell("weft", key),
         time_cell("openmpi", key), time_cell("mpich", key), marked_cell("weft", "limits", key, 0, short ? 1.3 : 1e9),
         marked_cell("openmpi", "weft", key, times, 1e9), marked_cell("mpich", "weft", key, times, 1e9)
 }
@@ -186,8 +186,8 @@ function find_limit(operation, bytes, key,    round, same) {
         } else if (bytes >= 4096 && (operation == "pingpong" || operation == "stream")) {
             if (("limit:memcpy1", bytes, round) in med)
                 med["limit", key, round] = med["limit:memcpy1", bytes, round]
-        } else if (bytes < 4096 && operation == "pingpong" && ("limits", operation, round) in latency)
-            med["limit", key, round] = latency["limits", operation, round]
+        } else if (bytes < 4096 && operation == "pingpong" && ("limits", "messages", operation, round) in latency)
+            med["limit", key, round] = latency["limits", "messages", operation, round]
 }
 
 function messages_line(operation, bytes, key,    small, large, rate, of_weft) {
@@ -269,7 +269,7 @@ function table(part,    i, split_key) {
         if (split_key[1] != part)
             continue
         if (part == "thread" || part == "touched")
-            thread_line(split_key[2], split_key[3], keys[i])
+            thread_line(part, split_key[2], split_key[3], keys[i])
         else if (part ~ /^(process|teams|cores)/)
             process_line(split_key[2], split_key[3], keys[i])
         else if (part == "yield" || part ~ /^hybrid/)

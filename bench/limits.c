@@ -24,7 +24,7 @@ static const char *const limit_names[] = {"limit:flag_latency", "limit:memcpy1",
 typedef struct limit_call {
     enum limit limit;
     size_t bytes;
-    bool touch;
+    bench_touched touched;
 } limit_call;
 
 /* All threads; `arrived` and `round` are the barrier before each sample. */
@@ -91,7 +91,6 @@ static void copy(limit_thread *self, size_t bytes, size_t calls) {
 static void run(void *rank, const void *call_data, size_t calls) {
     limit_thread *self = rank;
     const limit_call *call = call_data;
-    const bench_touched touched = {self->from, call->bytes, self->into, call->bytes};
     size_t doubles = call->bytes / sizeof(double);
     if (call->limit == MEMCPY_ALL || (call->limit == MEMCPY_ONE && self->number == 0))
         copy(self, call->bytes, calls);
@@ -104,20 +103,19 @@ static void run(void *rank, const void *call_data, size_t calls) {
             floor_barrier(&self->end);
     else
         for (size_t i = 0; i < calls; i++) {
-            if (call->touch)
-                bench_touch_given(&touched);
+            bench_touch_given(&call->touched);
             if (call->limit == EXCHANGE)
                 floor_exchange(&self->end, doubles);
             else
                 floor_slices(&self->end, doubles);
-            if (call->touch)
-                bench_touch_got(&touched);
+            bench_touch_got(&call->touched);
         }
 }
 
 static bench_timing sample(limit_thread *self, enum limit limit, size_t bytes) {
     static const bench_driver driver = {run, barrier, maximum};
-    const limit_call call = {limit, bytes, self->team->options->touch};
+    const size_t touched = self->team->options->touch ? bytes : 0;
+    const limit_call call = {limit, bytes, {self->from, touched, self->into, touched}};
     bench_timing timing;
     if (bench_sample(&driver, self, &call, self->team->options->repeats, &timing))
         bench_fail("no memory for the samples");
@@ -144,7 +142,7 @@ static void verify_sums(limit_thread *self, enum limit limit, size_t bytes) {
         send[i] = (double)(i % 1000 + 1) * (self->number ? 1000 : 1);
         recv[i] = 0;
     }
-    run(self, &(limit_call){limit, bytes, false}, 1);
+    run(self, &(limit_call){.limit = limit, .bytes = bytes}, 1);
     for (size_t i = 0; i < doubles; i++)
         if (recv[i] != (double)(i % 1000 + 1) * 1001)
             bench_fail("floor:allreduce of %zu bytes: thread %d has a wrong sum at element %zu", bytes, self->number,

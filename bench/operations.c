@@ -92,20 +92,3 @@ size_t bench_send_bytes(const bench_call *call, int size) {
 size_t bench_recv_bytes(const bench_call *call, int size) {
     return extent_bytes(shapes[call->operation].recv, call->block, size);
 }
-
-enum { LINE_BYTES = 64 };
-
-void bench_touch_given(const bench_touched *touched) {
-    char *given = touched->given;
-    size_t at = 0;
-    for (; at + sizeof(double) <= touched->given_bytes; at += LINE_BYTES)
-        *(volatile double *)(given + at) = 1;
-    if (at < touched->given_bytes)
-        given[at] = 1;
-}
-
-void bench_touch_got(const bench_touched *touched) {
-    const char *got = touched->got;
-    for (size_t at = 0; at < touched->got_bytes; at += LINE_BYTES)
-        (void)*(const volatile char *)(got + at);
-}

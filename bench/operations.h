@@ -86,6 +86,8 @@ typedef struct bench_shape {
     unsigned traits; /* of enum bench_trait */
 } bench_shape;
 
+#define BENCH_LINE_BYTES 64 /* of a cache */
+
 /** What a rank writes before a call, and reads after it; no bytes: nothing. */
 typedef struct bench_touched {
     void *given;
@@ -130,10 +132,21 @@ int bench_messages_of(enum bench_motion motion);
 size_t bench_unit_bytes(enum bench_operation operation);
 
 /** Writes into each cache line of what is given, which is bytes or doubles, as who computed it anew would have: what others have of it in their caches is old then. */
-void bench_touch_given(const bench_touched *touched);
+static inline void bench_touch_given(const bench_touched *touched) {
+    char *given = (char *)touched->given;
+    size_t at = 0;
+    for (; at + sizeof(double) <= touched->given_bytes; at += BENCH_LINE_BYTES)
+        *(volatile double *)(given + at) = 1;
+    if (at < touched->given_bytes)
+        given[at] = 1;
+}
 
 /** Reads from each cache line of what was got. */
-void bench_touch_got(const bench_touched *touched);
+static inline void bench_touch_got(const bench_touched *touched) {
+    const char *got = (const char *)touched->got;
+    for (size_t at = 0; at < touched->got_bytes; at += BENCH_LINE_BYTES)
+        (void)*(const volatile char *)(got + at);
+}
 
 /** The least block with which a rank contributes at least `bytes` ≥ 1. */
 size_t bench_block_bytes(enum bench_operation operation, size_t bytes, int size);
