@@ -43,8 +43,8 @@
  *   WEFT_ERR_TRANSPORT, WEFT_ERR_PROC_FAILED. Errors in the arguments are found before anything is sent.
  * - Ranks whose calls differ in the collective, the root, the bytes, the signature of the type, the operation (two of the user's: in
  *   whether they commute), (of reductions of derived types) the bounds, or (of allgatherv and reduce_scatter) the counts, that come in
- *   another order, or that leave one out, are found out, at the latest when somebody has waited for 10 ms or so, and those of his process
- *   whose part he needs have called a collective, too: every rank returns
+ *   another order, or that leave one out, are found out, at the latest when two ranks have waited for 10 ms or so, and those of their processes
+ *   that have started the same collective are in weft again (before Linux 4.14: and all of their processes have called one): every rank returns
  *   WEFT_ERR_MISMATCH, in that call or, who could do its part of it, in a later one, and weft_last_error() names two ranks and what they
  *   called. The communicator is broken then: all that is under way on it and all later collectives on it return the same error
  *   at once. Of gatherv, scatterv, alltoallv and alltoallw, each of whose blocks two ranks know alone, the bytes of the blocks are compared, where they

@@ -80,7 +80,7 @@ core_waiting core_waiting_resolve(weft_wait_policy policy, bool oversubscribed);
 typedef struct core_flag {
     _Atomic uint64_t value;    /* written by the publisher, read by waiters; never goes down */
     _Atomic uint32_t sleepers; /* threads in the kernel for this flag; written by waiters, read by the publisher */
-    uint32_t note;             /* the publisher's, free for use: published with the value */
+    _Atomic uint32_t note;     /* the publisher's, free for use: published with the value */
 } core_flag;
 
 /** Called between two looks. True: it is time to sleep (the caller does, for a bounded time or until woken). */

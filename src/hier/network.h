@@ -69,7 +69,8 @@ struct hier_call {
     hier_lengths lengths;        /* … these … */
     bool through;                /* … and has come there: nobody needs more of it */
     int at;                      /* where the part goes on */
-    int gone;                    /* when it has failed: so many threads use nothing of this one's any more */
+    int gone;                    /* when it has failed: so many threads use nothing of this one's any more … */
+    bool disowned;               /* … and those that have not come yet never will */
     const weft_request *request; /* of a part that is waited for, and where the program does; else NULL */
     const void *caller;
     intra_scratch *scratch; /* INTRA_SCRATCHES: see below */

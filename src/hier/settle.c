@@ -67,12 +67,16 @@ void hier_trip_over_driver(hier_call *call) {
     trip_over_call(call, hier_entry_of(comm, rank, &call->meeting.cells[driver].calling));
 }
 
-/* Does the thread no longer use what this one has shown it? It left, or it is in another call and never did. */
+/* Will the thread, should it come yet, find that this one is in another call? */
+static bool comes_too_late(const hier_call *call, int thread) {
+    return call->disowned && intra_is_to_come(&call->meeting, thread);
+}
+
+/* Does the thread no longer use what this one has shown it? It left, or it is in another call and never did, or never will. */
 static bool is_gone(const hier_call *call, int thread) {
-    const core_flag *flag = &call->meeting.cells[thread].flag;
     return intra_has_posted(&call->meeting, thread, HIER_LEFT) ||
            core_flag_reached(&call->meeting.team->completed[thread].flag, call->meeting.sequence) ||
-           (intra_has_posted(&call->meeting, thread, 0) && flag->note != call->meeting.note);
+           intra_notes_differ(&call->meeting, thread) || comes_too_late(call, thread);
 }
 
 /*
@@ -86,9 +90,10 @@ static bool settle_network(hier_call *call, bool all_gone) {
     if (!hier_may_drive(world) && call->comm->thread)
         /*
          * Only thread 0 starts it, or has it started, and then stays until it is over. When it has retired, what it has not
-         * started nobody will. Acquire, in intra_is_retired: `started` is what it was then.
+         * started nobody will, nor with this thread when it comes too late. Acquire, in intra_is_retired: `started` is what it was then.
          */
-        return intra_is_retired(call->meeting.team, 0) && call->slot->started < call->meeting.sequence;
+        return comes_too_late(call, 0) ||
+               (intra_is_retired(call->meeting.team, 0) && call->slot->started < call->meeting.sequence);
     if (!hier_may_drive(world)) {
         if (!call->entrusted && (all_gone || hier_missing_thread(call) < 0))
             hier_entrust(call); /* the call's error is its result */
@@ -111,6 +116,7 @@ void hier_fail(hier_call *call) {
     }
     /* Whoever still waits for this thread goes on, to notice it too; whoever still reads its buffers is waited for. */
     intra_post(&call->meeting, HIER_LEFT);
+    call->disowned = call->error == WEFT_ERR_MISMATCH && intra_disown(&call->meeting);
     call->gone = 0;
 }
 

@@ -30,8 +30,10 @@ void intra_end_overlapping(const intra_meeting *meeting) {
     core_flag_publish(&meeting->team->completed[member->thread].flag, member->completed, &meeting->team->waiting);
 }
 
-/* A wait that is not over at once looks so often for the flag alone, then also at what the others are doing. */
+/* A wait that is not over at once looks so often for the flag alone, then also at what those are doing who raise it … */
 #define LOOKS_BETWEEN_CHECKS 64
+/* … and so often at what all are: two may differ who both wait for a third, who does not come. Those who have come write their lines again. */
+#define LOOKS_AT_ALL 1024
 
 typedef struct watch {
     intra_meeting *meeting;
@@ -39,12 +41,6 @@ typedef struct watch {
     int whom;
     unsigned looks;
 } watch;
-
-/* Is the thread in another call? Its note tells, once it has posted anything in this meeting. */
-static bool notes_differ(const intra_meeting *meeting, int thread) {
-    const core_flag *flag = &meeting->cells[thread].flag;
-    return core_flag_reached(flag, intra_value(meeting, 0)) && flag->note != meeting->note;
-}
 
 /* Has it been through the meeting without coming to where this thread waits for it? */
 static bool passed_by(const intra_meeting *meeting, int thread, const core_flag *flag, uint64_t value) {
@@ -57,26 +53,34 @@ static bool stays_away(const intra_meeting *meeting, int thread) {
     return intra_is_retired(meeting->team, thread) && meeting->team->completed[thread].last < meeting->sequence;
 }
 
-const intra_calling *intra_calling_of(const intra_meeting *meeting, int thread) {
-    const intra_cell *cell = &meeting->cells[thread];
-    bool passed = core_flag_reached(&meeting->team->completed[thread].flag, meeting->sequence);
-    return core_flag_reached(&cell->flag, intra_value(meeting, 0)) || (passed && !stays_away(meeting, thread))
-               ? &cell->calling
-               : NULL;
+/* Has it come to this meeting, so that its cell says what for? It may have gone through without posting anything. */
+static bool has_shown(const intra_meeting *meeting, int thread) {
+    const intra_team *team = meeting->team;
+    return core_flag_reached(&meeting->cells[thread].flag, intra_value(meeting, 0)) ||
+           (core_flag_reached(&team->completed[thread].flag, meeting->sequence) && !stays_away(meeting, thread));
 }
 
-/* The thread that makes the wait vain, or -1. */
-static int find_mismatch(const watch *by) {
+const intra_calling *intra_calling_of(const intra_meeting *meeting, int thread) {
+    return has_shown(meeting, thread) ? &meeting->cells[thread].calling : NULL;
+}
+
+bool intra_notes_differ(const intra_meeting *meeting, int thread) {
+    return has_shown(meeting, thread) &&
+           atomic_load_explicit(&meeting->cells[thread].flag.note, memory_order_acquire) != meeting->note;
+}
+
+/* The thread that makes the wait vain, or -1; with `all`, what the others do counts even if this thread waits for one alone. */
+static int find_mismatch(const watch *by, bool all) {
     const intra_meeting *meeting = by->meeting;
-    if (by->whom >= 0)
-        return notes_differ(meeting, by->whom) ||
-                       passed_by(meeting, by->whom, &meeting->cells[by->whom].flag, by->value)
-                   ? by->whom
-                   : -1;
-    if (by->whom == INTRA_ALL_BY_LEADER && passed_by(meeting, 0, intra_counter(meeting, INTRA_MET), by->value))
+    const int whom = by->whom;
+    if (whom == INTRA_ALL_BY_LEADER && passed_by(meeting, 0, intra_counter(meeting, INTRA_MET), by->value))
         return 0;
-    for (int thread = 0; thread < meeting->team->threads; thread++)
-        if (thread != meeting->member->thread && (notes_differ(meeting, thread) || stays_away(meeting, thread)))
+    if (whom >= 0 &&
+        (intra_notes_differ(meeting, whom) || passed_by(meeting, whom, &meeting->cells[whom].flag, by->value)))
+        return whom;
+    for (int thread = 0; (all || whom < 0) && thread < meeting->team->threads; thread++)
+        if (thread != meeting->member->thread &&
+            (intra_notes_differ(meeting, thread) || stays_away(meeting, thread)))
             return thread;
     return -1;
 }
@@ -88,7 +92,7 @@ static enum core_idle watch_and_drive(void *argument, bool tired) {
     if (result == CORE_IDLE_MOVED || (!tired && by->looks++ % LOOKS_BETWEEN_CHECKS))
         return result;
     intra_show_note(meeting);
-    meeting->mismatch = find_mismatch(by);
+    meeting->mismatch = find_mismatch(by, tired || !meeting->waits || by->looks % LOOKS_AT_ALL == 1);
     return meeting->mismatch >= 0 ? CORE_IDLE_GIVE_UP : result;
 }
 
@@ -110,4 +114,10 @@ bool intra_await_slow(intra_meeting *meeting, core_flag *flag, uint64_t value, i
     bool reached = core_flag_wait_slow(flag, value, &meeting->team->waiting, watch_and_drive, &by);
     meeting->member->waited_ticks += core_ticks() - began;
     return reached;
+}
+
+bool intra_disown(const intra_meeting *meeting) {
+    /* Release: who takes this thread for one in another call may think that it reads nothing of his. */
+    atomic_store_explicit(&meeting->own->flag.note, ~meeting->note, memory_order_release);
+    return core_fence_heavy();
 }

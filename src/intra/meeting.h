@@ -13,6 +13,7 @@
 #ifndef INTRA_MEETING_H
 #define INTRA_MEETING_H
 
+#include <core/fence.h>
 #include <core/stream.h>
 #include <intra/team.h>
 
@@ -72,6 +73,7 @@ static inline void intra_take(intra_meeting *meeting, intra_member *member, uint
     meeting->own = slot + 1 + member->thread;
     meeting->sequence = taken + 1;
     atomic_store_explicit(&member->sequence, taken + 1, memory_order_relaxed);
+    core_fence_light(); /* pairs with intra_disown: before any look at another one's note */
     meeting->note = note;
     intra_let_wait(meeting, waits);
     meeting->looks = 1; /* at the first one nobody asks why */
@@ -93,7 +95,7 @@ static inline bool intra_is_free(const intra_meeting *meeting) {
 }
 
 static inline void intra_occupy(const intra_meeting *meeting) {
-    meeting->own->flag.note = meeting->note;
+    atomic_store_explicit(&meeting->own->flag.note, meeting->note, memory_order_relaxed);
 }
 
 /** The own cell's payload, to put so many bytes there before anything is posted. */
@@ -216,9 +218,10 @@ static inline bool intra_await_any(intra_meeting *meeting, int thread, unsigned 
     return intra_await_flag(meeting, &meeting->cells[thread].flag, intra_value(meeting, phase), thread);
 }
 
-/** Is `thread`, which has posted, in the same call, as its note tells? If not it is meeting->mismatch. */
+/** Is `thread`, which has posted, in the same call, as its note tells? If not it is meeting->mismatch. Relaxed: its flag was awaited. */
 static inline bool intra_is_same(intra_meeting *meeting, int thread) {
-    if (__builtin_expect(meeting->cells[thread].flag.note == meeting->note, 1))
+    const uint32_t note = atomic_load_explicit(&meeting->cells[thread].flag.note, memory_order_relaxed);
+    if (__builtin_expect(note == meeting->note, 1))
         return true;
     meeting->mismatch = thread;
     return false;
@@ -299,6 +302,20 @@ static inline bool intra_await_sync(intra_meeting *meeting, unsigned phase) {
     }
     intra_have_met(meeting);
     return intra_are_same(meeting);
+}
+
+/** Is `thread` in another call in this meeting, or was it, as its note tells? Acquire: pairs with intra_disown. */
+bool intra_notes_differ(const intra_meeting *meeting, int thread) __attribute__((cold));
+
+/**
+ * This thread has posted that it leaves the call, which went wrong, and looks at nothing of the others' any more: from now on all take it for
+ * one that is in another call. True: so does whoever has not taken the collective yet (intra_is_to_come), and then uses nothing that this thread has shown.
+ */
+bool intra_disown(const intra_meeting *meeting) __attribute__((cold));
+
+/** Has `thread` not taken this collective yet? Relaxed: after intra_disown, whose fence pairs with that in intra_take. */
+static inline bool intra_is_to_come(const intra_meeting *meeting, int thread) {
+    return intra_taken(&meeting->team->members[thread]) < meeting->sequence;
 }
 
 /** The slow part of intra_end. */

@@ -2,8 +2,8 @@
 // The threads of a process call collectives that do not belong together. Each of them returns, with WEFT_ERR_MISMATCH or
 // well, and at least one notices where the two calls need each other; all do in the next in which they meet.
 #include "effort.h"
+#include "mismatch_between.h"
 #include "mismatch_blocks.h"
-#include "mismatch_calls.h"
 #include "misuse.h"
 #include "thread_algorithms.h"
 
@@ -115,6 +115,25 @@ TEST(MismatchOfMany, EveryPair) {
             meet(most_ranks, 1 + (int)i % (most_ranks - 1), calls[i], calls[(i * 7 + 3) % std::size(calls)], true);
         EXPECT_OK(weft_finalize());
     }
+}
+
+// Two differ, and those for whom they wait come only when they have found out. Another part of the pairs by each list of algorithms.
+TEST_P(Mismatch, WithoutTheOthers) {
+    signal(SIGALRM, say_what_hangs);
+    weft_options options = {};
+    options.algorithm = GetParam();
+    ASSERT_EQ(WEFT_SUCCESS, weft_init(&options)) << weft_last_error();
+    for (size_t i = 0; i < std::size(calls); i++)
+        for (size_t j = (i + shift_) % (2 * effort::parts); j < std::size(calls); j += 2 * effort::parts) {
+            if (i == j || !comparable(calls[i], calls[j]))
+                continue;
+            snprintf(under_way, sizeof(under_way), "hangs: %s and %s, without the others\n", calls[i].name, calls[j].name);
+            alarm(100);
+            misuse::in_team(
+                4, [&](weft_comm *comm, int) { expect_without_others(comm, calls[i], calls[j], under_way); });
+            alarm(0);
+        }
+    EXPECT_OK(weft_finalize());
 }
 
 // One has found a mismatch, but has an earlier collective under way, which needs the other; who then waits for one that never comes.

@@ -86,6 +86,32 @@ TEST_P(MismatchBetween, OneThread) {
         one_thread(GetParam(), 1, calls[i], calls[(i + 7) % (std::size(calls) - 1)]);
 }
 
+// Two threads of the last process, while those for whom they wait are elsewhere until they have found out.
+TEST(MismatchOfTwoThreads, WithoutTheOthers) {
+    threads::Watchdog watchdog(170);
+    for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED})
+        for (size_t i = size_t(level) % effort::parts; i + 1 < std::size(calls); i += effort::parts) {
+            const one_call &second = calls[i], &last = calls[(i + 5) % (std::size(calls) - 1)];
+            if (!comparable(second, last))
+                continue;
+            const std::string what = pair_name(second, last);
+            JobShape shape{{2, 4}, level};
+            SimWorlds worlds(shape);
+            worlds.run_processes([&](int rank, hier_world *world) {
+                weft_team *team = nullptr;
+                EXPECT_OK(weft_team_create(world->process_comm, shape.threads[size_t(rank)], &team));
+                worlds.run_team(team, [&](weft_comm *comm) {
+                    if (rank)
+                        expect_without_others(comm, second, last, what);
+                    else
+                        expect_between(comm, second, what);
+                });
+                expect_works(world->process_comm, what);
+                EXPECT_OK(weft_team_free(&team));
+            });
+        }
+}
+
 // Threads that do not look at each other's flags, and whose network part begins before they have all met.
 TEST(MismatchOfManyThreads, InPieces) {
     threads::Watchdog watchdog(170);
