@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Progression in a job of processes: of threads beside a blocked one, of messages behind a barrier, and by the progress thread.
+#include "effort.h"
 #include "messages_progression.h"
 #include "oracle_job.h"
 
@@ -63,7 +64,7 @@ TEST(Beside, TakenBackFromTheProgressThread) {
     if (!has_progress_thread() || weft_size(weft_process_comm()) == 1)
         GTEST_SKIP() << "WEFT_PROGRESS=thread, and several processes";
     job::on_team([](weft_comm *comm) {
-        for (int round = 0; round < 60; round++)
+        for (int round = 0; round < effort::rounds(60); round++)
             receive_beside_offers(comm, round);
     });
 }

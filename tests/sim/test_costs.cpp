@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the schedules cost: for every p from 1 to 256 the messages, the elements in them and the steps are those of the
-// textbook; so are the messages that leave a node.
+// What the schedules cost: for every p from 1 to 64, and some to 256 (all by WEFT_TEST_PARTS=1), the messages, the elements in them and the
+// steps are those of the textbook; so are the messages that leave a node.
+#include "effort.h"
 #include "proof.h"
 #include "textbook.h"
 
@@ -47,7 +48,7 @@ Shape even(const Algorithm &algorithm, int size, int root, size_t count) {
 TEST_P(Costs, TheTextbookPrice) {
     bool quadratic = messages_of(GetParam(), 64) > 64 * 20;
     int failures = 0;
-    for (int size = 1; size <= 256; size += quadratic && size >= 64 ? 31 : size >= 18 ? SIM_STRIDE : 1)
+    for (int size = 1; size <= 256; size += size < 64 ? 1 : quadratic ? 31 : effort::rank_parts)
         for (int root : inter_is(GetParam().collective, INTER_ROOTED) ? some_roots(size) : std::set<int>{0}) {
             auto result = costs_the_textbook_price(GetParam(), size, root);
             EXPECT_TRUE(result);

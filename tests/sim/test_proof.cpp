@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every process-level algorithm, proven in memory: for every number of ranks from 1 to 256 and some up to 4096, several
-// roots, counts and orders of delivery, blocks even and not, packed and not, in place and not, and in segments. Compiled
+// Every process-level algorithm, proven in memory: for every number of ranks from 1 to 64, some to 256 (all by WEFT_TEST_PARTS=1)
+// and a few to 4096, several roots, counts and orders of delivery, blocks even and not, packed and not, in place and not, and in segments. Compiled
 // once for each set of collectives (SIM_COLLECTIVES), to run side by side.
 #include "effort.h"
 #include "proof.h"
@@ -38,6 +38,17 @@ std::set<int> roots_for(const Algorithm &algorithm, int size, bool all) {
     return roots;
 }
 
+// From `first` every size below `all_to`, and of those from there on a part: of the algorithms, which share their builders, another one takes
+// another part.
+std::vector<int> sizes_to_256(const Algorithm &algorithm, int first, int all_to) {
+    const int part = int(strlen(algorithm.is.name) + size_t(algorithm.collective)) % effort::rank_parts;
+    std::vector<int> sizes;
+    for (int size = first; size <= 256; size += SIM_STRIDE)
+        if (size < all_to || size % effort::rank_parts == part || SIM_STRIDE > 1)
+            sizes.push_back(size);
+    return sizes;
+}
+
 } // namespace
 
 TEST_P(Proof, EveryShapeOfSmallJobs) {
@@ -62,14 +73,9 @@ TEST_P(Proof, ContributionsOfEveryLength) {
             }
 }
 
-// Alltoallv and alltoallw are one to a builder, and so are the two reduce_scatters: they share the larger sizes.
 TEST_P(Proof, EverySizeTo256) {
-    const unsigned even = INTER_BIT(INTER_ALLTOALLV) | INTER_BIT(INTER_REDUCE_SCATTER);
-    const unsigned odd = INTER_BIT(INTER_ALLTOALLW) | INTER_BIT(INTER_REDUCE_SCATTER_BLOCK);
     bool quadratic = is_quadratic(GetParam());
-    for (int size = 18; size <= 256; size += SIM_STRIDE) {
-        if (size > 64 && inter_is(GetParam().collective, size % 2 ? even : odd))
-            continue;
+    for (int size : sizes_to_256(GetParam(), 18, 64)) {
         for (int root : roots_for(GetParam(), size, false)) {
             Shape shape = shape_number(size, unsigned(size * 29 + root * 7) % variations);
             shape.root = root;
@@ -132,9 +138,9 @@ TEST_P(Composed, EverySizeTo32) {
             ASSERT_TRUE(prove(GetParam(), shape_number(size, n), 2));
 }
 
-// A composition's parts are proven alone for every size: it takes a third of the sizes, another one another third.
+// A composition's parts are proven alone.
 TEST_P(Composed, EverySizeTo256) {
-    for (int size = 33 + int(strlen(GetParam().is.name)) % 3; size <= 256; size += 3 * SIM_STRIDE)
+    for (int size : sizes_to_256(GetParam(), 33, 33))
         ASSERT_TRUE(prove(GetParam(), shape_number(size, unsigned(size) % variations), 1));
 }
 
