@@ -88,7 +88,7 @@ WEFT_API int weft_scatterv(const void *send, const size_t *send_counts, const pt
 
 /**
  * Gathers `send_count` elements of each rank, in rank order, at the root: `recv` has room for p × recv_count elements of
- * recv_type and counts at the root only. At the root `send` may be WEFT_IN_PLACE: its part is already in its place in recv.
+ * recv_type. All three count at the root only. At the root `send` may be WEFT_IN_PLACE: its part is already in its place in recv.
  */
 WEFT_API int weft_gather(const void *send, size_t send_count, const weft_datatype *send_type, void *recv,
                          size_t recv_count, const weft_datatype *recv_type, int root, weft_comm *comm);
@@ -220,7 +220,8 @@ WEFT_API int weft_iexscan(const void *send, void *recv, size_t count, const weft
 
 /** @name Persistent
  * As the blocking ones; `*request` is set to an inactive request for weft_start(), freed with weft_request_free(), or stays
- * as it is on an error. Buffers and operations belong to weft while a start is under way. More errors: WEFT_ERR_ARG.
+ * as it is on an error. Buffers and operations belong to weft while a start is under way; arrays of counts, displacements and types need not
+ * outlive this call. More errors: WEFT_ERR_ARG.
  * @{ */
 
 WEFT_API int weft_barrier_init(weft_comm *comm, weft_request **request);

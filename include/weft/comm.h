@@ -11,8 +11,8 @@
  * first ranks. Where the ranks of a node do not lie together collectives do more: blocks are put in order on the way, prefixes and
  * operations that do not commute gather all operands.
  *
- * Making one is collective over all ranks of the parent, and blocks. Threads may make communicators at the same time, with different
- * parents, in any order. What was made is freed before its origin is left, freed or finalized; what descends from it stays.
+ * Making one is collective over all ranks of the parent, and blocks. Several threads may do so at the same time, each with another
+ * parent. What was made is freed before its origin is left, freed or finalized; what descends from it stays.
  * At most 4094 communicators that span several processes stand in a process at once; those within a process are not counted.
  *
  * Under WEFT_THREAD_FUNNELED a communicator whose threads of a process do not include the one that called weft_init

@@ -30,7 +30,7 @@ typedef enum weft_thread_level {
 typedef enum weft_wait_policy {
     WEFT_WAIT_DEFAULT = 0,
     WEFT_WAIT_AUTO = 1,  /**< spin while every thread of the host has a core; else yield, then sleep */
-    WEFT_WAIT_SPIN = 2,  /**< spin, always: lowest latency, one core a thread needed */
+    WEFT_WAIT_SPIN = 2,  /**< spin, always: lowest latency; with fewer cores than threads a hundred times slower */
     WEFT_WAIT_YIELD = 3, /**< give the core away between looks */
     WEFT_WAIT_BLOCK = 4  /**< sleep in the kernel: least processor time */
 } weft_wait_policy;

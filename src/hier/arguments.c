@@ -6,7 +6,8 @@
 
 int hier_check_comm(const weft_comm *comm, const char *call) {
     if (!hier_comm_valid(comm))
-        return core_error(WEFT_ERR_ARG, "%s: the communicator is NULL or was given back", call);
+        return core_error(WEFT_ERR_ARG, "%s: the communicator is NULL or was given back, or weft_init was not called",
+                          call);
     if (comm->team) {
         if (comm->owner != core_self())
             return core_error(WEFT_ERR_THREAD,
@@ -80,7 +81,7 @@ static int check_reduction(const weft_comm *comm, hier_arguments *arguments, boo
                           arguments->call);
     if (!core_op_defined(arguments->op, type))
         return core_error(WEFT_ERR_ARG, "rank %d: %s: %s is not defined for %s", comm->rank, arguments->call,
-                          arguments->op->name, type->name);
+                          arguments->op->name, type->kind == CORE_KIND_DERIVED ? "a derived type" : type->name);
     code = hier_check_bytes(comm, arguments->call, arguments->recv_count, type, 1, &arguments->bytes);
     if (!code && here)
         code = hier_check_buffer(comm, arguments->call, arguments->recv, arguments->bytes,

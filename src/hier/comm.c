@@ -25,7 +25,8 @@ bool hier_comm_give(weft_comm *comm) {
 }
 
 static int invalid(const char *call) {
-    return core_error(WEFT_ERR_ARG, "%s: the communicator is NULL or was given back", call);
+    return core_error(WEFT_ERR_ARG, "%s: the communicator is NULL or was given back, or weft_init was not called",
+                      call);
 }
 
 int weft_rank(const weft_comm *comm) {
@@ -130,9 +131,8 @@ static int check_free(const weft_comm *comm, const char *call) {
                                      : "the process communicator of weft_process_comm belongs to weft");
     if (comm->requests || comm->operations || comm->buffer.base)
         return core_error(
-            WEFT_ERR_BUSY,
-            "rank %d: %s: %zu requests of messages and collectives are not completed or freed, %s buffer is attached",
-            comm->rank, call, comm->requests + comm->operations, comm->buffer.base ? "a" : "no");
+            WEFT_ERR_BUSY, "rank %d: %s: %zu requests of messages and collectives are not completed or freed%s",
+            comm->rank, call, comm->requests + comm->operations, comm->buffer.base ? ", a buffer is attached" : "");
     return WEFT_SUCCESS;
 }
 

@@ -53,7 +53,8 @@ int hier_missing(const char *call, const char *what) {
 
 int hier_check_request(const weft_request *request, const char *call) {
     if (!hier_is_request(request))
-        return core_error(WEFT_ERR_ARG, "%s: the request was completed or freed before, or is none", call);
+        return core_error(WEFT_ERR_ARG, "%s: the request %s", call,
+                          request ? "was completed or freed before, or is none" : "is WEFT_REQUEST_NULL");
     return hier_check_comm(request->comm, call);
 }
 

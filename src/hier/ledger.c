@@ -131,11 +131,17 @@ const hier_entry *hier_ledger_find(const hier_ledger *ledger, uint64_t sequence,
  * Breaking.
  */
 
-/* "weft_reduce (root 0, 8 bytes, WEFT_SUM of WEFT_INT)" */
+/* "weft_reduce (root 0, 8 bytes, WEFT_SUM of WEFT_INT)", "weft_barrier": what the call has, as far as it is one thing for all ranks. */
 static void describe(const hier_told_call *told, char *text, size_t room) {
-    snprintf(text, room, "%s (root %d, %llu bytes%s%s%s%s)", told->call, told->root, (unsigned long long)told->bytes,
-             told->op[0] || told->element[0] ? ", " : "", told->op, told->op[0] && told->element[0] ? " of " : "",
-             told->element);
+    char root[24] = "", bytes[32] = "";
+    const bool op = told->op[0], element = told->element[0], sized = told->bytes || element;
+    if (told->root != HIER_NO_ROOT)
+        snprintf(root, sizeof(root), "root %d%s", told->root, sized || op ? ", " : "");
+    if (sized)
+        snprintf(bytes, sizeof(bytes), "%llu bytes%s", (unsigned long long)told->bytes, op || element ? ", " : "");
+    const bool any = root[0] || sized || op;
+    snprintf(text, room, "%s%s%s%s%s%s%s%s", told->call, any ? " (" : "", root, bytes, told->op,
+             op && element ? " of " : "", told->element, any ? ")" : "");
 }
 
 static void write_verdict(const hier_note *verdict, char *text) {

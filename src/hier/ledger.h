@@ -29,6 +29,8 @@
 /** Calls of each kind that a process remembers. */
 #define HIER_LEDGER_ENTRIES 64u
 
+enum { HIER_NO_ROOT = -1 };
+
 /** A call. What it points to are constants. */
 typedef struct hier_entry {
     uint64_t sequence, chain, signature;
@@ -159,8 +161,7 @@ static inline intra_calling hier_calling_of(const hier_arguments *arguments) {
 
 /** An entry of a rank's call, without its number and chain. */
 static inline hier_entry hier_entry_of(const weft_comm *comm, int rank, const intra_calling *calling) {
-    bool place =
-        !comm->inner && inter_is((enum inter_collective)calling->collective, INTER_ROOTED); /* what the root is here */
+    const bool rooted = inter_is((enum inter_collective)calling->collective, INTER_ROOTED);
     hier_entry entry;
     entry.sequence = entry.chain = 0;
     entry.signature = calling->signature;
@@ -169,7 +170,7 @@ static inline hier_entry hier_entry_of(const weft_comm *comm, int rank, const in
     entry.op = calling->op;
     entry.element = calling->element;
     entry.rank = rank;
-    entry.root = place ? hier_rank_at(comm, calling->root) : calling->root;
+    entry.root = !rooted ? HIER_NO_ROOT : comm->inner ? calling->root : hier_rank_at(comm, calling->root);
     entry.persistent = false;
     entry.failed = false;
     return entry;

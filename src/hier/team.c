@@ -408,10 +408,8 @@ static int leave(weft_comm **comm) {
                           "(weft_comm_free)",
                           leaving->rank, derived);
     if (leaving->requests || leaving->buffer.base)
-        return core_error(WEFT_ERR_BUSY,
-                          "rank %d: weft_team_leave: %zu requests are not completed or freed, %s buffer is "
-                          "attached",
-                          leaving->rank, leaving->requests, leaving->buffer.base ? "a" : "no");
+        return core_error(WEFT_ERR_BUSY, "rank %d: weft_team_leave: %zu requests are not completed or freed%s",
+                          leaving->rank, leaving->requests, leaving->buffer.base ? ", a buffer is attached" : "");
     _Atomic bool *taken = &leaving->team->taken[leaving->thread];
     core_unbind(&leaving->world->places, leaving->bound);
     core_settle(hier_is_leader(leaving->world) ? leaving->world->crowd : (core_crowd){0}, 0);

@@ -127,10 +127,11 @@ TEST_P(Mismatch, WithoutTheOthers) {
         for (size_t j = (i + shift_) % (2 * effort::parts); j < std::size(calls); j += 2 * effort::parts) {
             if (i == j || !comparable(calls[i], calls[j]))
                 continue;
-            snprintf(under_way, sizeof(under_way), "hangs: %s and %s, without the others\n", calls[i].name, calls[j].name);
+            snprintf(under_way, sizeof(under_way), "hangs: %s and %s, without the others\n", calls[i].name,
+                     calls[j].name);
             alarm(100);
-            misuse::in_team(
-                4, [&](weft_comm *comm, int) { expect_without_others(comm, calls[i], calls[j], under_way); });
+            misuse::in_team(4,
+                            [&](weft_comm *comm, int) { expect_without_others(comm, calls[i], calls[j], under_way); });
             alarm(0);
         }
     EXPECT_OK(weft_finalize());
