@@ -163,6 +163,7 @@ void hier_ledger_watch(hier_world *world) {
         return;
     ledgers->watched_ms = now;
     ledgers->recheck |= ledgers->open != NULL;
+    inter_engine_sweep(&world->engine);
     end_notices(ledgers);
     bool still = inter_engine_survey(&world->engine, ask, world);
     hier_channel_overhear(&world->channel, still);

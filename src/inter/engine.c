@@ -397,14 +397,23 @@ void inter_engine_break(inter_engine *engine, uint32_t context) {
     }
 }
 
+static void sweep(inter_engine *engine, uint32_t context) {
+    if (engine->transport->discard)
+        engine->transport->discard(engine->transport, context_tag(context), context_tag(INTER_CONTEXTS - 1));
+}
+
 /* Looks after one broken context, and takes another one the next time. */
-static void sweep(inter_engine *engine) {
-    const uint64_t mask = context_tag(INTER_CONTEXTS - 1);
+static void sweep_next(inter_engine *engine) {
     do
         engine->swept = (engine->swept + 1) % INTER_CONTEXTS;
     while (!inter_engine_is_broken(engine, engine->swept));
-    if (engine->transport->discard)
-        engine->transport->discard(engine->transport, context_tag(engine->swept), mask);
+    sweep(engine, engine->swept);
+}
+
+void inter_engine_sweep(inter_engine *engine) {
+    for (uint32_t context = 0; engine->breaks && context < INTER_CONTEXTS; context++)
+        if (inter_engine_is_broken(engine, context))
+            sweep(engine, context);
 }
 
 bool inter_engine_progress(inter_engine *engine) {
@@ -412,7 +421,7 @@ bool inter_engine_progress(inter_engine *engine) {
     if (!own || (!engine->active && !engine->listens && !engine->breaks && own->failed_peer < 0))
         return false;
     if (engine->breaks)
-        sweep(engine);
+        sweep_next(engine);
     inter_transport *transport = inter_engine_top(engine);
     bool moved = transport->progress(transport) != 0;
     if (own->failed_peer >= 0) {

@@ -214,6 +214,9 @@ bool inter_engine_progress(inter_engine *engine);
  */
 void inter_engine_break(inter_engine *engine, uint32_t context);
 
+/** Throws away what has come for broken contexts, at once: each look of inter_engine_progress() does so for one, and who sleeps looks seldom. */
+void inter_engine_sweep(inter_engine *engine);
+
 static inline bool inter_engine_is_broken(const inter_engine *engine, uint32_t context) {
     return context < INTER_CONTEXTS && engine->broken[context / 64] >> context % 64 & 1;
 }

@@ -115,6 +115,20 @@ TEST_F(MismatchJob, ProcessesWithLongMessages) {
     expect_messages(comm_);
 }
 
+// A long message that nobody receives, on a communicator that its receiver has freed, again and again: what was broken before keeps nobody.
+TEST_F(MismatchJob, OfProcessesThatHaveLeft) {
+    std::vector<int> data(many, 1);
+    for (int round = 0; round < effort::rounds(160); round++) {
+        weft_comm *copy = nullptr;
+        EXPECT_OK(weft_comm_dup(comm_, &copy));
+        EXPECT_OK(weft_bcast(data.data(), many, WEFT_INT, 0, copy));
+        int code = last_ ? WEFT_SUCCESS : weft_bcast(data.data(), many, WEFT_INT, 0, copy);
+        EXPECT_TRUE(code == WEFT_SUCCESS || code == WEFT_ERR_MISMATCH)
+            << weft_last_error(); // was it in need of the last process?
+        EXPECT_OK(weft_comm_free(&copy));
+    }
+}
+
 TEST_F(MismatchJob, ProcessesWithRequests) {
     mismatch_nonblocking(comm_, last_);
     expect_messages(comm_);
