@@ -62,17 +62,17 @@ static void judge(struct job *job, int rank, int wait_status) {
     int exec_error;
     if (WIFSIGNALED(wait_status)) {
         int signal = WTERMSIG(wait_status);
-        weftrun_say("rank %d (pid %ld) was killed by signal %d (%s)", rank, pid, signal, strsignal(signal));
+        weftrun_say("process %d (pid %ld) was killed by signal %d (%s)", rank, pid, signal, strsignal(signal));
         end(job, 128 + signal);
     } else if (read(job->processes.error_fd, &exec_error, sizeof(exec_error)) == sizeof(exec_error)) {
         weftrun_say("cannot run '%s': %s", job->options->program[0], strerror(exec_error));
         end(job, exec_error == ENOENT ? WEFTRUN_EXIT_NOT_FOUND : WEFTRUN_EXIT_CANNOT_RUN);
     } else if (WEXITSTATUS(wait_status) != 0) {
-        weftrun_say("rank %d (pid %ld) exited with status %d", rank, pid, WEXITSTATUS(wait_status));
+        weftrun_say("process %d (pid %ld) exited with status %d", rank, pid, WEXITSTATUS(wait_status));
         end(job, WEXITSTATUS(wait_status));
     } else {
         weftrun_say(
-            "rank %d (pid %ld) exited with status 0 but without weft_finalize; the others could wait for it forever",
+            "process %d (pid %ld) exited with status 0 but without weft_finalize; the others could wait for it forever",
             rank, pid);
         end(job, WEFTRUN_EXIT_ERROR);
     }
@@ -84,7 +84,7 @@ static void look_at_abort(struct job *job) {
     int rank = weftrun_server_aborted(&status, &message);
     if (rank < 0 || job->ending)
         return;
-    weftrun_say("rank %d (pid %ld) called PMIx_Abort with status %d%s%s", rank, (long)job->processes.pids[rank], status,
+    weftrun_say("process %d (pid %ld) called PMIx_Abort with status %d%s%s", rank, (long)job->processes.pids[rank], status,
                 *message ? ": " : "", message);
     end(job, (status & 255) != 0 ? status & 255 : WEFTRUN_EXIT_ERROR);
 }
@@ -168,7 +168,7 @@ static void list_ranks(const struct job *job, bool (*is_so)(const struct job *jo
 static void time_out(struct job *job) {
     char ranks[RANKS_BYTES];
     list_ranks(job, runs, ranks);
-    weftrun_say("time-out after %g s; %d of %d ranks still ran: %s", job->options->timeout_s, job->processes.running,
+    weftrun_say("time-out after %g s; %d of %d processes still ran: %s", job->options->timeout_s, job->processes.running,
                 job->processes.count, ranks);
     end(job, WEFTRUN_EXIT_TIMEOUT);
 }
@@ -185,7 +185,7 @@ static void look_for_absent(struct job *job, double now) {
         job->absent_s = now + ABSENT_S;
     } else if (now >= job->absent_s) {
         weftrun_say(
-            "rank %d (pid %ld) exited with status 0 and without weft_init, in which rank %d (pid %ld) waits for it",
+            "process %d (pid %ld) exited with status 0 and without weft_init, in which process %d (pid %ld) waits for it",
             job->absent, (long)job->processes.pids[job->absent], waiting, (long)job->processes.pids[waiting]);
         end(job, WEFTRUN_EXIT_ERROR);
     }
@@ -194,8 +194,8 @@ static void look_for_absent(struct job *job, double now) {
 static void tell_starting(const struct job *job, int waiting, double seconds) {
     char absent[RANKS_BYTES];
     list_ranks(job, is_before_init, absent);
-    weftrun_say("a wait has lasted %.1f s: rank %d (pid %ld) is in weft_init%s%s", seconds, waiting,
-                (long)job->processes.pids[waiting], *absent ? "; before it: rank " : "", absent);
+    weftrun_say("a wait has lasted %.1f s: process %d (pid %ld) is in weft_init%s%s", seconds, waiting,
+                (long)job->processes.pids[waiting], *absent ? "; before it: process " : "", absent);
 }
 
 /*

@@ -56,7 +56,7 @@ int weftrun_output_pipe(weftrun_output *output, int rank, int stream) {
     struct source *source = &output->sources[rank * 2 + stream - 1];
     int ends[2];
     if (!(source->line = malloc(LINE_BYTES)) || pipe2(ends, O_CLOEXEC) != 0) {
-        weftrun_say("cannot make a pipe for the output of rank %d: %s", rank, strerror(errno));
+        weftrun_say("cannot make a pipe for the output of process %d: %s", rank, strerror(errno));
         return -1;
     }
     fcntl(ends[0], F_SETFL, O_NONBLOCK); /* our end only */
@@ -138,7 +138,7 @@ static void write_sink(weftrun_output *output, int stream) {
     } else if (written < 0 && errno != EAGAIN && errno != EINTR) {
         /* Nobody reads any more: the ranks find their pipes closed, as they would without --tag-output. */
         if (errno != EPIPE) {
-            weftrun_say("the ranks' output cannot be written: %s", strerror(errno));
+            weftrun_say("the processes' output cannot be written: %s", strerror(errno));
             output->failed = true;
         }
         sink->begin = sink->end;

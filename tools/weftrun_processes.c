@@ -69,7 +69,7 @@ static bool start_rank(weftrun_processes *processes, int rank, struct start *sta
         if (pid == 0)
             become(start);
         if (pid < 0)
-            weftrun_say("cannot start rank %d: %s", rank, strerror(errno));
+            weftrun_say("cannot start process %d: %s", rank, strerror(errno));
     }
     if (start->output >= 0)
         close(start->output);
@@ -178,7 +178,7 @@ void weftrun_processes_end_orphans(void) {
             signal_children(round == 0 ? SIGTERM : SIGKILL);
         usleep(10000);
     }
-    weftrun_say("a process that a rank left behind cannot be killed, and is left alone");
+    weftrun_say("a process that one of the job left behind cannot be killed, and is left alone");
 }
 
 void weftrun_processes_free(weftrun_processes *processes) {

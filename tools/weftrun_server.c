@@ -129,7 +129,7 @@ static bool register_rank(int rank) {
     struct completion completion = {PMIX_ERR_NOT_AVAILABLE};
     return check(
         finish(PMIx_server_register_client(&proc, geteuid(), getegid(), NULL, complete, &completion), &completion),
-        "register a rank");
+        "register a process");
 }
 
 /* weftrun may itself be a rank of another launcher; its job is not. What users set for libpmix (PMIX_MCA_…) stays. */
@@ -189,7 +189,7 @@ char **weftrun_server_environment(int rank) {
             status = PMIX_ERR_NOMEM;
     if (status == PMIX_SUCCESS)
         status = PMIx_server_setup_fork(&proc, &environment); /* may grow the array */
-    if (check(status, "make a rank's environment"))
+    if (check(status, "make a process's environment"))
         return environment;
     weftrun_server_free_environment(environment);
     return NULL;

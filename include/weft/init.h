@@ -100,6 +100,7 @@ typedef struct weft_options {
  * FUNNELED; a directory of WEFT_COUNTERS or WEFT_TRACE that cannot be made, a file of WEFT_HANG_REPORT that could not), WEFT_ERR_ARG (another option is out of range), WEFT_ERR_UNSUPPORTED (more than 2^20 processes), WEFT_ERR_BOOTSTRAP,
  * WEFT_ERR_TRANSPORT, WEFT_ERR_NOMEM.
  * After an error nothing is left started.
+ * fork(): the parent goes on; in the child weft is not initialised, and the parent's handles are none.
  */
 WEFT_API int weft_init(const weft_options *options);
 

@@ -34,6 +34,11 @@ void *core_pool_take(core_pool *pool, size_t bytes, uint32_t magic);
 /** Gives a block back if its magic is `magic`, and clears it; returns 0 when it is not (freed before), else 1. */
 int core_pool_give(core_pool *pool, void *block, uint32_t magic);
 
+/** The block is not valid any more, and is not given back. */
+static inline void core_pooled_void(void *block) {
+    atomic_store_explicit(&((core_pooled *)block)->magic, 0, memory_order_relaxed);
+}
+
 static inline int core_pooled_valid(const void *block, uint32_t magic) {
     /* Relaxed: who passes a handle to another thread synchronises with it. */
     return block && atomic_load_explicit(&((core_pooled *)(uintptr_t)block)->magic, memory_order_relaxed) == magic;

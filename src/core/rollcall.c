@@ -339,37 +339,52 @@ static int place_of(const core_row *begun, const core_row *wait) {
     return begun->over >= number ? IS_OVER : STARTED;
 }
 
-static void note_begun(const core_roll *roll, const core_row *wait, int collective, unsigned char *where) {
+/* What is known of a rank of a communicator that others wait on. */
+typedef struct found {
+    int where;
+    const core_row *begun; /* or NULL: a row of its thread */
+} found;
+
+static void note_begun(const core_roll *roll, const core_row *wait, int collective, found *ranks) {
     core_row sought = *wait;
     sought.collective = collective;
     size_t at = first_of(roll, first_begun(roll), &sought, compare_begun);
     for (; at < roll->count && compare_begun(&roll->rows[at], &sought) == 0; at++) {
         const core_row *begun = &roll->rows[at];
         if (begun->rank >= 0 && begun->rank < wait->ranks)
-            where[begun->rank] = (unsigned char)place_of(begun, wait);
+            ranks[begun->rank] = (found){place_of(begun, wait), begun};
     }
 }
 
+/* Its number there, and, where threads are known by their numbers on another communicator, whose it is. */
+static void print_rank(FILE *file, const core_row *wait, int rank, const core_row *begun) {
+    fprintf(file, " %d", rank);
+    if (begun && begun->thread != CORE_NO_NUMBER && wait->home != wait->comm)
+        fprintf(file, " (process %d, thread %d)", begun->process, begun->thread);
+}
+
 /* Names the ranks of the wait's communicator that are `there`. `shared`: others have its number. */
-static void print_ranks(FILE *file, const core_row *wait, bool shared, const unsigned char *where, int there,
+static void print_ranks(FILE *file, const core_row *wait, bool shared, const found *ranks, int there,
                         const char *what) {
-    int found = 0;
+    int count = 0;
     for (int rank = 0; rank < wait->ranks; rank++) {
-        if (where[rank] != there)
+        if (ranks[rank].where != there)
             continue;
-        if (found == 0) {
+        if (count == 0) {
             fprintf(file, "  %s ", what);
             print_operation(file, wait);
             if (shared)
                 fprintf(file, " (that of process %d)", wait->process);
             fputs(": rank", file);
         }
-        if (found++ < MANY_RANKS)
-            fprintf(file, "%s %d", found > 1 ? "," : "", rank);
+        if (count && count < MANY_RANKS)
+            fputc(',', file);
+        if (count++ < MANY_RANKS)
+            print_rank(file, wait, rank, ranks[rank].begun);
     }
-    if (found > MANY_RANKS)
-        fprintf(file, " and %d more", found - MANY_RANKS);
-    if (found)
+    if (count > MANY_RANKS)
+        fprintf(file, " and %d more", count - MANY_RANKS);
+    if (count)
         fprintf(file, " of %d\n", wait->ranks);
 }
 
@@ -387,19 +402,19 @@ static void print_missing(FILE *file, const core_roll *roll, size_t first, size_
     const core_row *wait = &roll->rows[first];
     if (!wait->collective || wait->ranks < 1 || wait->ranks > MAX_RANKS)
         return;
-    unsigned char *where = calloc((size_t)wait->ranks, 1);
-    if (!where)
+    found *ranks = calloc((size_t)wait->ranks, sizeof(*ranks));
+    if (!ranks)
         return;
-    note_begun(roll, wait, CORE_COLLECTIVE, where);
+    note_begun(roll, wait, CORE_COLLECTIVE, ranks);
     if (wait->collective == CORE_PERSISTENT)
-        note_begun(roll, wait, CORE_PERSISTENT, where);
+        note_begun(roll, wait, CORE_PERSISTENT, ranks);
     for (size_t i = first; i < end; i++)
         if (roll->rows[i].rank >= 0 && roll->rows[i].rank < wait->ranks)
-            where[roll->rows[i].rank] = WAITS;
+            ranks[roll->rows[i].rank].where = WAITS;
     const bool shared = is_shared(roll, wait);
-    print_ranks(file, wait, shared, where, MISSING, "missing in");
-    print_ranks(file, wait, shared, where, STARTED, "started, not waiting in");
-    free(where);
+    print_ranks(file, wait, shared, ranks, MISSING, "missing in");
+    print_ranks(file, wait, shared, ranks, STARTED, "started, not waiting in");
+    free(ranks);
 }
 
 /* Are there ranks of several communicators? */

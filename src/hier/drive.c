@@ -110,6 +110,14 @@ void hier_agent_part(weft_comm *comm) {
     core_pool_give(&agents, agent, AGENT_MAGIC);
 }
 
+void hier_void_handles(hier_world *world) {
+    for (hier_listed *listed = world->roster.listed; listed; listed = listed->next)
+        core_pooled_void(listed->team ? (void *)listed->team : listed->comm);
+    for (weft_comm *comm = self ? self->comms : NULL; comm; comm = comm->next_of_agent)
+        core_pooled_void(comm);
+    self = NULL;
+}
+
 unsigned hier_look_at(hier_channel *channel, const intra_bell *bell) {
     if (!hier_channel_try(channel))
         return 0;

@@ -45,6 +45,9 @@ static inline void hier_looked_soon(hier_world *world, bool failed) {
 int hier_agent_join(weft_comm *comm);
 void hier_agent_part(weft_comm *comm);
 
+/** In a process that fork() has made: its one thread has no valid handle of the parent's. */
+void hier_void_handles(hier_world *world) __attribute__((cold));
+
 /** Moves the messages of a thread's handles on; how many things happened. By that thread. */
 unsigned hier_agent_progress(hier_agent *agent);
 

@@ -111,9 +111,23 @@ static int watch(hier_world *world, const core_config *config, const weft_option
     return code;
 }
 
+/* In a child of fork(): what the process had open is the parent's, whose messages the child would take, and both would be wrong. */
+static void leave_to_parent(void) {
+    hier_world *world = atomic_exchange_explicit(&current, NULL, memory_order_relaxed);
+    if (world)
+        hier_void_handles(world);
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* whoever had it is not here */
+}
+
+static void mind_forks(void) {
+    pthread_atfork(NULL, NULL, leave_to_parent);
+}
+
 int weft_init(const weft_options *options) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     core_config config = {0};
     hier_world *world = NULL;
+    pthread_once(&once, mind_forks);
     pthread_mutex_lock(&lock);
     int code = atomic_load_explicit(&current, memory_order_relaxed)
                    ? core_error(WEFT_ERR_INIT, "weft_init: called twice without weft_finalize")

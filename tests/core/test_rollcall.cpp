@@ -132,7 +132,9 @@ TEST_F(RollCall, Lines) {
         "  process 2: in weft_recv on the process communicator, peer any, tag 7, for 5.0 s\n"
         "  rank 12 (process 1, thread 2): in weft_wait for weft_ibcast #4 on communicator 2 as rank 2, root 3, 64 "
         "bytes, for 5.0 s, called at main+0x10 (program+0x1010)\n"
-        "  missing in weft_wait for weft_ibcast #4 on communicator 2: rank 0, 1, 3 of 4\n");
+        "  missing in weft_wait for weft_ibcast #4 on communicator 2: rank 0 (process 0, thread 0), 1 (process 0, "
+        "thread 1), 3 (process 0, "
+        "thread 3) of 4\n");
 }
 
 TEST_F(RollCall, WhoIsOutOfACollectiveIsNotMissingInIt) {
@@ -189,7 +191,7 @@ TEST_F(RollCall, CommunicatorsOfOneNumber) {
     std::string text = print();
     for (const char *process : {"0", "2"})
         EXPECT_NE(text.find(std::string("  missing in weft_barrier #1 on communicator 64 (that of process ") + process +
-                            "): rank 1 of 2\n"),
+                            "): rank 1 (process " + (*process == '0' ? "1" : "3") + ", thread 1) of 2\n"),
                   std::string::npos)
             << text;
 }

@@ -4,6 +4,7 @@
 #include "oracle_job.h"
 
 #include <algorithm>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace {
@@ -93,6 +94,31 @@ TEST_F(MisuseJob, TeamFreedEarlyByOne) {
         EXPECT_OK(weft_team_free(&team));
     }
     EXPECT_OK(weft_team_free(&second));
+}
+
+// A child has nothing of its parent's, which goes on.
+TEST_F(MisuseJob, ChildrenOfFork) {
+    weft_team *team = nullptr;
+    weft_comm *mine = nullptr, *copy = nullptr;
+    EXPECT_OK(weft_comm_dup(comm_, &copy));
+    EXPECT_OK(weft_team_create(comm_, 2, &team));
+    EXPECT_OK(weft_team_enter(team, 0, &mine));
+    const pid_t child = fork();
+    if (!child) {
+        int one = 1, sum = 0;
+        int failures = weft_initialized() + (weft_process_comm() != nullptr) + (weft_finalize() != WEFT_ERR_INIT);
+        for (weft_comm *comm : {comm_, copy, mine})
+            failures += weft_allreduce(&one, &sum, 1, WEFT_INT, WEFT_SUM, comm) != WEFT_ERR_ARG;
+        failures += weft_team_leave(&mine) != WEFT_ERR_ARG;
+        failures += weft_team_free(&team) != WEFT_ERR_ARG;
+        _exit(failures);
+    }
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_OK(weft_team_leave(&mine));
+    EXPECT_OK(weft_team_free(&team));
+    EXPECT_OK(weft_comm_free(&copy));
 }
 
 // Another length is sent than expected: nothing but the block is written, whether the message comes before its receive or after.

@@ -145,7 +145,8 @@ TEST_P(RollCallOfOthers, OneRankIsInAnotherCollective) {
                      "  rank 0 (process 0, thread 0): in weft_barrier #2 on communicator 1",
                      "  rank 2 (process 1, thread 0): in weft_barrier #2 on communicator 1",
                      "  rank 3 (process 1, thread 1): in weft_barrier #2 on communicator 1",
-                     "  missing in weft_bcast #1 on communicator 2: rank 0, 2, 3 of 4",
+                     "  missing in weft_bcast #1 on communicator 2: rank 0 (process 0, thread 0), 2 (process 1, thread "
+                     "0), 3 (process 1, thread 1) of 4",
                      "  missing in weft_barrier #2 on communicator 1: rank 1 of 4"}))
         << job->err();
     job->signal(SIGTERM);
@@ -270,8 +271,9 @@ TEST(RollCallOf, AProbeAgainAndAgain) {
 }
 
 TEST(RollCallOf, CommunicatorsWithinProcesses) {
-    expect_reported("within", {"missing in weft_barrier #1 on a communicator within process 0: rank 1 of 2",
-                               "missing in weft_barrier #1 on a communicator within process 1: rank 0 of 2"});
+    expect_reported(
+        "within", {"missing in weft_barrier #1 on a communicator within process 0: rank 1 (process 0, thread 1) of 2",
+                   "missing in weft_barrier #1 on a communicator within process 1: rank 0 (process 1, thread 0) of 2"});
 }
 
 TEST(RollCallOf, WhoIsThroughIsNotMissing) {
@@ -297,18 +299,20 @@ TEST(RollCallOf, ProcessesThatHaveStartedAPersistentCollectiveLessOften) {
 
 TEST(RollCallOf, RanksThatASplitHasMixed) {
     expect_reported("mixed", {"  rank 2 (process 1, thread 0): in weft_bcast #1 on communicator 64 as rank 1, root 2, ",
-                              "  missing in weft_bcast #1 on communicator 64: rank 2 of 4\n"});
+                              "  missing in weft_bcast #1 on communicator 64: rank 2 (process 0, thread 1) of 4\n"});
 }
 
 TEST(RollCallOf, CommunicatorsOfOneNumber) {
-    expect_reported("groups",
-                    {"  missing in weft_barrier #1 on communicator 64 (that of process 0): rank 1 of 2\n",
-                     "  missing in weft_barrier #1 on communicator 64 (that of process 2): rank 1 of 2\n"},
-                    options("4x1"));
+    expect_reported(
+        "groups",
+        {"  missing in weft_barrier #1 on communicator 64 (that of process 0): rank 1 (process 1, thread 0) of 2\n",
+         "  missing in weft_barrier #1 on communicator 64 (that of process 2): rank 1 (process 3, thread 0) of 2\n"},
+        options("4x1"));
 }
 
 TEST(RollCallOf, WhoHasGivenItsCommunicatorBackIsNotMissing) {
-    expect_reported("give_back", {"  missing in weft_reduce #1 on communicator 64: rank 1 of 4\n"});
+    expect_reported("give_back",
+                    {"  missing in weft_reduce #1 on communicator 64: rank 1 (process 0, thread 1) of 4\n"});
 }
 
 TEST(RollCallOf, ProcessesThatTest) {
@@ -351,7 +355,7 @@ TEST(RollCallOf, AJobThatHasNotBegun) {
 
 TEST(RollCallOf, AProcessThatDoesNotCallInit) {
     Job job(options("2x1"), "late_init");
-    ASSERT_TRUE(job.reports("is in weft_init; before it: rank 1 (pid ")) << job->err();
+    ASSERT_TRUE(job.reports("is in weft_init; before it: process 1 (pid ")) << job->err();
     job.go_on();
     EXPECT_EQ(job->wait(), 0) << job->err();
 }

@@ -84,9 +84,9 @@ TEST_P(DeadJob, TheLauncherSaysWhoWentFirstAndEndsTheOthers) {
     bool aborted = GetParam().aborts && result.status == 128 + SIGABRT;
     if (!aborted) {
         EXPECT_EQ(result.status, 128 + SIGKILL) << result.out;
-        EXPECT_TRUE(contains(result.err, "rank 1 (pid ") && contains(result.err, "was killed by signal 9"))
+        EXPECT_TRUE(contains(result.err, "process 1 (pid ") && contains(result.err, "was killed by signal 9"))
             << result.err;
-        EXPECT_FALSE(contains(result.err, "rank 0 (pid ") || contains(result.err, "rank 2 (pid ")) << result.err;
+        EXPECT_FALSE(contains(result.err, "process 0 (pid ") || contains(result.err, "process 2 (pid ")) << result.err;
     }
     EXPECT_FALSE(contains(result.out, "FAILED")) << result.out;
     for (const std::string &name : left_behind(before))

@@ -229,7 +229,7 @@ TEST(WeftrunBinding, ReportShowsRanksAndWarnsOfSharedCores) {
     std::string many = std::to_string(own_cores() + 1);
     Result alone = run({"-n", "1", "-t", "1", "--report-bindings", "true"});
     Result shared = run({"-n", "2", "-t", many, "--report-bindings", "true"});
-    EXPECT_TRUE(contains(alone.err, "rank") && contains(alone.err, "pid") && contains(alone.err, "cores")) << alone.err;
+    EXPECT_TRUE(contains(alone.err, "process") && contains(alone.err, "pid") && contains(alone.err, "cores")) << alone.err;
     EXPECT_FALSE(contains(alone.err, "warning")) << alone.err;
     EXPECT_TRUE(contains(shared.err, "warning")) << shared.err;
     EXPECT_EQ(sorted_lines(shared.err).size(), 4u) << shared.err;
@@ -249,7 +249,7 @@ TEST(WeftrunPmix, SixtyFourClients) {
 TEST(WeftrunPmix, AProcessThatForgetsToFinalizeFailsTheJob) {
     Result result = run({"-n", "3", CLIENT, "forget"});
     EXPECT_EQ(result.status, 1);
-    EXPECT_TRUE(contains(result.err, "rank 1 (pid ") && contains(result.err, "weft_finalize")) << result.err;
+    EXPECT_TRUE(contains(result.err, "process 1 (pid ") && contains(result.err, "weft_finalize")) << result.err;
 }
 
 TEST(WeftrunPmix, WhoEndsBeforeWeftInitIsNotWaitedFor) {
@@ -257,7 +257,7 @@ TEST(WeftrunPmix, WhoEndsBeforeWeftInitIsNotWaitedFor) {
         Result result = run(script({"-n", "3", "--timeout", "60"},
                                    "[ $PMIX_RANK = 1 ] || exec " CLIENT " fence; " + std::string(pause) + "exit 0"));
         EXPECT_EQ(result.status, 1) << result.err;
-        EXPECT_TRUE(contains(result.err, "rank 1 (pid ") && contains(result.err, "without weft_init")) << result.err;
+        EXPECT_TRUE(contains(result.err, "process 1 (pid ") && contains(result.err, "without weft_init")) << result.err;
     }
 }
 
@@ -268,7 +268,7 @@ TEST(WeftrunPmix, WhoNeverUsesPmixDisturbsNobodyWhoIsThrough) {
 TEST(WeftrunPmix, AbortEndsTheJob) {
     Result result = run({"-n", "3", CLIENT, "abort"});
     EXPECT_EQ(result.status, 42);
-    EXPECT_TRUE(contains(result.err, "rank 1 (pid ") && contains(result.err, "the sky fell")) << result.err;
+    EXPECT_TRUE(contains(result.err, "process 1 (pid ") && contains(result.err, "the sky fell")) << result.err;
 }
 
 TEST(WeftrunPmix, AJobWithinAJob) {

@@ -36,8 +36,8 @@ int parent_of(pid_t pid) {
 TEST(WeftrunEnd, StatusIsThatOfTheFirstToFail) {
     Result result = run(script({"-n", "3"}, "[ $PMIX_RANK = 1 ] && exit 7; trap 'exit 9' TERM; sleep 1000 & wait"));
     EXPECT_EQ(result.status, 7);
-    EXPECT_TRUE(contains(result.err, "rank 1 (pid ") && contains(result.err, "exited with status 7")) << result.err;
-    EXPECT_FALSE(contains(result.err, "rank 0") || contains(result.err, "rank 2")) << result.err;
+    EXPECT_TRUE(contains(result.err, "process 1 (pid ") && contains(result.err, "exited with status 7")) << result.err;
+    EXPECT_FALSE(contains(result.err, "process 0") || contains(result.err, "process 2")) << result.err;
 }
 
 TEST(WeftrunEnd, StatusOfAKilledRankIs128PlusSignal) {
@@ -46,7 +46,7 @@ TEST(WeftrunEnd, StatusOfAKilledRankIs128PlusSignal) {
                                                     " $$; sleep 1000"));
         EXPECT_EQ(result.status, 128 + number);
         EXPECT_TRUE(
-            contains(result.err, "rank 2 (pid ") &&
+            contains(result.err, "process 2 (pid ") &&
             contains(result.err, "was killed by signal " + std::to_string(number) + " (" + strsignal(number) + ")"))
             << result.err;
     }
@@ -78,7 +78,7 @@ TEST(WeftrunEnd, ProcessesThatRanksLeaveBehindAreEnded) {
 TEST(WeftrunEnd, TimeOutTellsWhoStillRan) {
     Result result = run(script({"-n", "3", "--timeout", "3"}, "[ $PMIX_RANK = 1 ] && exit 0; sleep 1000"));
     EXPECT_EQ(result.status, 124);
-    EXPECT_TRUE(contains(result.err, "time-out after 3 s; 2 of 3 ranks still ran: 0 (pid ")) << result.err;
+    EXPECT_TRUE(contains(result.err, "time-out after 3 s; 2 of 3 processes still ran: 0 (pid ")) << result.err;
     EXPECT_TRUE(contains(result.err, " 2 (pid ") && !contains(result.err, " 1 (pid ")) << result.err;
 }
 
