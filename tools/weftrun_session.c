@@ -29,7 +29,9 @@ static const char *base_directory(void) {
     if (runtime && *runtime == '/' && strlen(runtime) < 128 && is_own_directory(runtime) &&
         access(runtime, W_OK | X_OK) == 0)
         return runtime;
-    return "/tmp";
+    const char *temporary = getenv("TMPDIR");
+    const bool usable = temporary && *temporary == '/' && strlen(temporary) < 64;
+    return usable && access(temporary, W_OK | X_OK) == 0 ? temporary : "/tmp";
 }
 
 static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *where) {

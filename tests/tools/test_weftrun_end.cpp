@@ -177,6 +177,15 @@ TEST(WeftrunEnd, TheNextStartSweepsWhatADoubleKillLeft) {
     EXPECT_TRUE(job.clean());
 }
 
+TEST(WeftrunEnd, TheDirectoryIsInTmpdir) {
+    Weftrun job(
+        script({"-n", "1"},
+               "TMPDIR=$XDG_RUNTIME_DIR/other; XDG_RUNTIME_DIR=; export XDG_RUNTIME_DIR TMPDIR; mkdir $TMPDIR; " WEFTRUN
+               " sh -c 'ls $TMPDIR'; rmdir $TMPDIR"));
+    EXPECT_EQ(job.wait(), 0) << job.err();
+    EXPECT_EQ(job.out().substr(0, 8), "weftrun-") << job.out();
+}
+
 TEST(WeftrunEnd, TheSweepLeavesTheLivingAlone) {
     Weftrun job({"-n", "2", "/bin/sh", "-c", "echo up; read line; " CLIENT " fence"}, "");
     ASSERT_TRUE(job.wait_for_output("up", 2));
