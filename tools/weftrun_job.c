@@ -84,8 +84,8 @@ static void look_at_abort(struct job *job) {
     int rank = weftrun_server_aborted(&status, &message);
     if (rank < 0 || job->ending)
         return;
-    weftrun_say("process %d (pid %ld) called PMIx_Abort with status %d%s%s", rank, (long)job->processes.pids[rank], status,
-                *message ? ": " : "", message);
+    weftrun_say("process %d (pid %ld) called PMIx_Abort with status %d%s%s", rank, (long)job->processes.pids[rank],
+                status, *message ? ": " : "", message);
     end(job, (status & 255) != 0 ? status & 255 : WEFTRUN_EXIT_ERROR);
 }
 
@@ -168,8 +168,8 @@ static void list_ranks(const struct job *job, bool (*is_so)(const struct job *jo
 static void time_out(struct job *job) {
     char ranks[RANKS_BYTES];
     list_ranks(job, runs, ranks);
-    weftrun_say("time-out after %g s; %d of %d processes still ran: %s", job->options->timeout_s, job->processes.running,
-                job->processes.count, ranks);
+    weftrun_say("time-out after %g s; %d of %d processes still ran: %s", job->options->timeout_s,
+                job->processes.running, job->processes.count, ranks);
     end(job, WEFTRUN_EXIT_TIMEOUT);
 }
 
@@ -184,9 +184,9 @@ static void look_for_absent(struct job *job, double now) {
     } else if (job->absent_s <= 0) {
         job->absent_s = now + ABSENT_S;
     } else if (now >= job->absent_s) {
-        weftrun_say(
-            "process %d (pid %ld) exited with status 0 and without weft_init, in which process %d (pid %ld) waits for it",
-            job->absent, (long)job->processes.pids[job->absent], waiting, (long)job->processes.pids[waiting]);
+        weftrun_say("process %d (pid %ld) exited with status 0 and without weft_init, in which process %d (pid %ld) "
+                    "waits for it",
+                    job->absent, (long)job->processes.pids[job->absent], waiting, (long)job->processes.pids[waiting]);
         end(job, WEFTRUN_EXIT_ERROR);
     }
 }

@@ -426,8 +426,8 @@ int inter_transport_ucx(inter_bootstrap *bootstrap, const void *card, size_t car
     int code = open_context(self, channels);
     if (!code)
         code = open_worker(self);
-    if (code ==
-        WEFT_ERR_PROC_FAILED) /* what stands for that later, is no other process's here: no descriptor was left, say */
+    /* What later stands for another process's end is something else here, say that no descriptor was left. */
+    if (code == WEFT_ERR_PROC_FAILED)
         code = WEFT_ERR_TRANSPORT;
     if (!code)
         code = publish_address(self, card);

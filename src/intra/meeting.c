@@ -33,7 +33,7 @@ void intra_end_overlapping(const intra_meeting *meeting) {
 /* A wait that is not over at once looks so often for the flag alone, then also at what those are doing who raise it … */
 #define LOOKS_BETWEEN_CHECKS 64
 /* … and so often at what all are: two may differ who both wait for a third, who does not come. Those who have come write their lines again. */
-#define LOOKS_AT_ALL 1024
+#define LOOKS_AT_ALL         1024
 
 typedef struct watch {
     intra_meeting *meeting;
@@ -79,8 +79,7 @@ static int find_mismatch(const watch *by, bool all) {
         (intra_notes_differ(meeting, whom) || passed_by(meeting, whom, &meeting->cells[whom].flag, by->value)))
         return whom;
     for (int thread = 0; (all || whom < 0) && thread < meeting->team->threads; thread++)
-        if (thread != meeting->member->thread &&
-            (intra_notes_differ(meeting, thread) || stays_away(meeting, thread)))
+        if (thread != meeting->member->thread && (intra_notes_differ(meeting, thread) || stays_away(meeting, thread)))
             return thread;
     return -1;
 }

@@ -229,7 +229,8 @@ TEST(WeftrunBinding, ReportShowsRanksAndWarnsOfSharedCores) {
     std::string many = std::to_string(own_cores() + 1);
     Result alone = run({"-n", "1", "-t", "1", "--report-bindings", "true"});
     Result shared = run({"-n", "2", "-t", many, "--report-bindings", "true"});
-    EXPECT_TRUE(contains(alone.err, "process") && contains(alone.err, "pid") && contains(alone.err, "cores")) << alone.err;
+    EXPECT_TRUE(contains(alone.err, "process") && contains(alone.err, "pid") && contains(alone.err, "cores"))
+        << alone.err;
     EXPECT_FALSE(contains(alone.err, "warning")) << alone.err;
     EXPECT_TRUE(contains(shared.err, "warning")) << shared.err;
     EXPECT_EQ(sorted_lines(shared.err).size(), 4u) << shared.err;
