@@ -320,6 +320,8 @@ static void print_row(FILE *file, const core_row *row, bool named) {
         print_wait(file, row);
         break;
     }
+    if (row->stops)
+        fputs("; meanwhile nothing moves between its process and others (funneled)", file);
     fputc('\n', file);
 }
 

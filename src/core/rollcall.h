@@ -47,6 +47,7 @@ typedef struct core_row {
         ranks; /* waiting, begun: on which communicator (0: the process communicator), as which rank of how many */
     int32_t root, peer, tag; /* or CORE_NO_NUMBER */
     int32_t collective;      /* as above; 0: it is none */
+    int32_t stops;           /* not waiting: under FUNNELED nothing moves between its process and others meanwhile */
     uint64_t identity;       /* tells communicators of one number apart, where they have no process in common */
     uint64_t number;         /* of this wait among those of the process */
     uint64_t sequence;       /* of the collective on its communicator, begun: of the last one; 0: none */

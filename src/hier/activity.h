@@ -74,7 +74,8 @@ typedef struct hier_testers {
 typedef struct hier_roster {
     pthread_mutex_t lock;
     hier_testers testers;
-    bool watched; /* somebody reads; set before there are handles */
+    bool watched;  /* somebody reads; set before there are handles */
+    bool funneled; /* one thread drives the network, which there is */
     uint64_t ids;
     hier_activity *first;
     hier_listed *listed;

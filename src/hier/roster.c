@@ -254,6 +254,15 @@ void hier_roster_forget(hier_roster *roster, hier_operation *operation) {
     pthread_mutex_unlock(&roster->lock);
 }
 
+/* Under FUNNELED: who calls weft_init is thread 0 of each team, and drives the network for all when it is in weft. */
+static void note_standstill(core_row *rows, size_t count) {
+    bool drives = false;
+    for (size_t i = 0; i < count; i++)
+        drives |= rows[i].presence == CORE_WAITING && (rows[i].thread == 0 || rows[i].thread == CORE_NO_NUMBER);
+    for (size_t i = 0; i < count && !drives; i++)
+        rows[i].stops = rows[i].thread == 0;
+}
+
 bool hier_roster_call(hier_roster *roster, int process, core_roll *roll) {
     const size_t before = roll->count;
     bool good = true;
@@ -266,6 +275,8 @@ bool hier_roster_call(hier_roster *roster, int process, core_roll *roll) {
     for (const hier_listed *listed = roster->listed; good && listed; listed = listed->next)
         good = listed->team ? call_team(listed->team, process, roll) : call_comm(listed->comm, process, roll);
     pthread_mutex_unlock(&roster->lock);
+    if (roster->funneled)
+        note_standstill(&roll->rows[before], threads - before);
     for (size_t i = before; i < threads; i++)
         describe_place(take_caller(&roll->rows[i]), roll->rows[i].place, CORE_PLACE_BYTES);
     if (!good || threads > before)

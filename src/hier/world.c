@@ -165,6 +165,7 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
     pthread_mutex_init(&made->channels_lock, NULL);
     pthread_mutex_init(&made->agents_lock, NULL);
     hier_roster_init(&made->roster);
+    made->roster.funneled = transport && hier_is_funneled(made);
     pthread_mutex_init(&made->observation.lock, NULL);
     int code = hier_selector_init(&made->selector, config->algorithm);
     if (!code)

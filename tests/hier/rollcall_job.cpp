@@ -53,6 +53,17 @@ void skip(weft_comm *world, weft_comm *) {
     barrier(world);
 }
 
+// The first threads come late, and under FUNNELED they keep the others, who need nothing of them.
+void stand_still(weft_comm *world, weft_comm *) {
+    const int peer = (weft_rank(world) + 2) % 4;
+    long out = 1, in = 0;
+    barrier(world);
+    if (weft_thread(world) == 0)
+        wait_outside();
+    expect(weft_sendrecv(&out, 1, WEFT_LONG, peer, 0, &in, 1, WEFT_LONG, peer, 0, world, WEFT_STATUS_IGNORE));
+    barrier(world);
+}
+
 // The same with a nonblocking collective.
 void skip_nonblocking(weft_comm *world, weft_comm *) {
     weft_request *request = WEFT_REQUEST_NULL;
@@ -263,6 +274,7 @@ struct Mode {
     void (*run)(weft_comm *world, weft_comm *other);
 };
 const Mode modes[] = {{"skip", skip},
+                      {"stand_still", stand_still},
                       {"skip_nonblocking", skip_nonblocking},
                       {"skip_testing", skip_testing},
                       {"stop_testing", stop_testing},

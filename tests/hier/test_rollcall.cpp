@@ -280,6 +280,14 @@ TEST(RollCallOf, WhoIsThroughIsNotMissing) {
     expect_reported("reduce", {"  missing in weft_reduce #1 on communicator 1: rank 3 of 4\n"});
 }
 
+TEST(RollCallOf, AFunneledLeaderOutside) {
+    const std::string meanwhile = " outside weft; meanwhile nothing moves between its process and others (funneled)\n";
+    expect_reported("stand_still",
+                    {"rank 0 (process 0, thread 0):" + meanwhile, "rank 2 (process 1, thread 0):" + meanwhile,
+                     "rank 1 (process 0, thread 1): in weft_sendrecv on communicator 1, peer 3"},
+                    options("2x2", {"-x", "WEFT_THREAD_LEVEL=funneled", "-x", "WEFT_LINES=off"}));
+}
+
 TEST(RollCallOf, WhoHasStartedIsNotMissing) {
     expect_reported("start",
                     {"  rank 3 (process 1, thread 1): outside weft\n",
