@@ -271,8 +271,9 @@ int hier_ledger_error(const weft_comm *comm, const char *call) {
 
 int hier_ledger_failed(const weft_comm *comm, const char *call, int error) {
     const int rank = hier_rank_of(comm);
-    if ((error == WEFT_ERR_MISMATCH || error == WEFT_ERR_TRUNCATE) && comm->ledger &&
-        hier_ledger_is_broken(comm->ledger))
+    const hier_ledger *ledger = comm->ledger;
+    if ((error == WEFT_ERR_MISMATCH || error == WEFT_ERR_TRUNCATE) && ledger &&
+        (hier_ledger_is_broken(ledger) || hier_ledger_is_tripped(ledger))) /* which a leader will tell */
         return hier_ledger_error(comm, call);
     return core_error(error, "rank %d: %s failed between the processes: %s", rank, call, weft_strerror(error));
 }

@@ -20,7 +20,8 @@ Shape shape_number(int size, unsigned n) {
     return varied(size, n, n % 3 == 2 ? 3 : 1 + n / 16 % 3);
 }
 constexpr unsigned variations = 48;
-constexpr size_t most_messages = 600000;                 // of a large job
+constexpr size_t most_messages = 600000; // of a large job
+constexpr size_t large_parts = std::max(effort::proof_parts, size_t(effort::rank_parts));
 constexpr unsigned stride = 2 * effort::proof_parts - 1; // has no divisor in common with those
 
 bool is_quadratic(const Algorithm &algorithm) {
@@ -90,7 +91,7 @@ TEST_P(Proof, LargeJobs) {
     unsigned n = 0;
     const std::vector<int> sizes = {257,  300,  384,  511,  512,  513,  777,  1000,
                                     1023, 1024, 1025, 2047, 2048, 3000, 4095, 4096};
-    for (int size : part_of(sizes, strlen(GetParam().is.name))) {
+    for (int size : effort::part_of(sizes, strlen(GetParam().is.name) + size_t(GetParam().collective), large_parts)) {
         if (messages_of(GetParam(), size) > most_messages || (everybody_has_all && size > 1024))
             break;
         Shape shape = shape_number(size, n++ * 7 % variations);
