@@ -2,6 +2,7 @@
 /* Ledgers: opened and closed, compared with what another process says, broken. */
 #include <core/error.h>
 #include <hier/ledger_note.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -262,6 +263,9 @@ static void describe_clash(const hier_clash *clash, char *text) {
 int hier_ledger_error(const weft_comm *comm, const char *call) {
     const hier_ledger *ledger = comm->ledger;
     char tripped[HIER_VERDICT_BYTES] = "ranks called different collectives";
+    while (!hier_ledger_is_broken(ledger) &&
+           atomic_load_explicit(&ledger->tripped, memory_order_relaxed) == HIER_TRIP_WRITING)
+        sched_yield(); /* another thread does so just now */
     const char *why = hier_ledger_is_broken(ledger) ? ledger->verdict : tripped;
     /* Acquire: pairs with hier_ledger_trip. */
     if (why == tripped && atomic_load_explicit(&ledger->tripped, memory_order_acquire) == HIER_TRIP_DONE)
