@@ -4,10 +4,14 @@
 #include <hier/lending.h>
 #include <stdio.h>
 
+int hier_no_comm(const char *call) {
+    return core_error(WEFT_ERR_ARG, "%s: the communicator is NULL or was given back, or weft_init was not called",
+                      call);
+}
+
 int hier_check_comm(const weft_comm *comm, const char *call) {
     if (!hier_comm_valid(comm))
-        return core_error(WEFT_ERR_ARG, "%s: the communicator is NULL or was given back, or weft_init was not called",
-                          call);
+        return hier_no_comm(call);
     if (comm->team) {
         if (comm->owner != core_self())
             return core_error(WEFT_ERR_THREAD,

@@ -99,6 +99,9 @@ static inline hier_key hier_key_of(const hier_arguments *arguments, const hier_l
 enum { HIER_SENDS = 1, HIER_RECEIVES = 2 };
 int hier_sides_with_arrays(const weft_comm *comm, const hier_arguments *arguments);
 
+/** WEFT_ERR_ARG: the handle is none. */
+int hier_no_comm(const char *call) __attribute__((cold));
+
 /** Checks the communicator and the calling thread. */
 int hier_check_comm(const weft_comm *comm, const char *call);
 

@@ -62,11 +62,11 @@ int hier_buffered_send(hier_message *message) {
     hier_drive_until(&wait, true);
     tidy(comm);
     hier_message **link = NULL;
-    if (comm->buffer.base && envelope->bytes <= SIZE_MAX - WEFT_BSEND_OVERHEAD)
-        link = find_gap(comm, envelope->bytes + WEFT_BSEND_OVERHEAD, &place);
-    if (!link && !comm->buffer.base)
+    if (!comm->buffer.base)
         return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no buffer is attached (weft_comm_attach_buffer)", comm->rank,
                           envelope->call);
+    if (envelope->bytes <= SIZE_MAX - WEFT_BSEND_OVERHEAD)
+        link = find_gap(comm, envelope->bytes + WEFT_BSEND_OVERHEAD, &place);
     if (!link)
         return core_error(WEFT_ERR_NOMEM,
                           "rank %d: %s: no room for %zu + %d bytes in the attached buffer of %zu bytes "

@@ -24,34 +24,29 @@ bool hier_comm_give(weft_comm *comm) {
     return core_pool_give(&comms, comm, HIER_COMM_MAGIC);
 }
 
-static int invalid(const char *call) {
-    return core_error(WEFT_ERR_ARG, "%s: the communicator is NULL or was given back, or weft_init was not called",
-                      call);
-}
-
 int weft_rank(const weft_comm *comm) {
-    return hier_comm_valid(comm) ? comm->rank : invalid(__func__);
+    return hier_comm_valid(comm) ? comm->rank : hier_no_comm(__func__);
 }
 
 int weft_size(const weft_comm *comm) {
-    return hier_comm_valid(comm) ? comm->size : invalid(__func__);
+    return hier_comm_valid(comm) ? comm->size : hier_no_comm(__func__);
 }
 
 int weft_node(const weft_comm *comm) {
-    return hier_comm_valid(comm) ? comm->node : invalid(__func__);
+    return hier_comm_valid(comm) ? comm->node : hier_no_comm(__func__);
 }
 
 int weft_thread(const weft_comm *comm) {
-    return hier_comm_valid(comm) ? comm->thread : invalid(__func__);
+    return hier_comm_valid(comm) ? comm->thread : hier_no_comm(__func__);
 }
 
 int weft_nodes(const weft_comm *comm) {
-    return hier_comm_valid(comm) ? comm->layout->nodes : invalid(__func__);
+    return hier_comm_valid(comm) ? comm->layout->nodes : hier_no_comm(__func__);
 }
 
 int weft_node_threads(const weft_comm *comm, int node) {
     if (!hier_comm_valid(comm))
-        return invalid(__func__);
+        return hier_no_comm(__func__);
     if (node < 0 || node >= comm->layout->nodes)
         return core_error(WEFT_ERR_RANK, "rank %d: weft_node_threads: node is %d, expected 0 … %d", comm->rank, node,
                           comm->layout->nodes - 1);

@@ -32,9 +32,8 @@ static hier_entry entry_of_rank(const hier_call *call, int rank) {
 static void trip(hier_call *call, const hier_clash *clash) {
     weft_comm *comm = call->comm;
     hier_ledger_trip(comm->world, comm->ledger, clash);
-    while (!comm->ledger->between && !hier_ledger_is_broken(comm->ledger))
-        sched_yield();                                       /* another thread writes its verdict just now */
-    if (!call->error || hier_ledger_is_broken(comm->ledger)) /* or will be by whoever drives */
+    /* Of several processes it is broken by whoever drives. */
+    if (!call->error || !comm->ledger->between || hier_ledger_is_broken(comm->ledger))
         call->error = hier_ledger_error(comm, call->arguments->call);
 }
 

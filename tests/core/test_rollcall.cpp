@@ -133,8 +133,7 @@ TEST_F(RollCall, Lines) {
         "  rank 12 (process 1, thread 2): in weft_wait for weft_ibcast #4 on communicator 2 as rank 2, root 3, 64 "
         "bytes, for 5.0 s, called at main+0x10 (program+0x1010)\n"
         "  missing in weft_wait for weft_ibcast #4 on communicator 2: rank 0 (process 0, thread 0), 1 (process 0, "
-        "thread 1), 3 (process 0, "
-        "thread 3) of 4\n");
+        "thread 1), 3 (process 0, thread 3) of 4\n");
 }
 
 TEST_F(RollCall, WhoIsOutOfACollectiveIsNotMissingInIt) {

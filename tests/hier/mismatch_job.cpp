@@ -123,8 +123,9 @@ TEST_F(MismatchJob, OfProcessesThatHaveLeft) {
         EXPECT_OK(weft_comm_dup(comm_, &copy));
         EXPECT_OK(weft_bcast(data.data(), many, WEFT_INT, 0, copy));
         int code = last_ ? WEFT_SUCCESS : weft_bcast(data.data(), many, WEFT_INT, 0, copy);
-        EXPECT_TRUE(code == WEFT_SUCCESS || code == WEFT_ERR_MISMATCH)
-            << weft_last_error(); // was it in need of the last process?
+        // By UCX the root is not through before the last process has asked for the message; else what it sent may be on its way.
+        const bool needs_last = weft_rank(comm_) == 0 && getenv("WEFT_LINES");
+        EXPECT_TRUE(code == WEFT_ERR_MISMATCH || (code == WEFT_SUCCESS && !needs_last)) << weft_last_error();
         EXPECT_OK(weft_comm_free(&copy));
     }
 }

@@ -51,7 +51,7 @@ std::vector<int> exchange_odd(weft_comm *comm, bool odd) {
 
 // The ranks that the sentence names are those of this communicator: one is odd, and called what odd ones call.
 void expect_right_ranks(const std::string &sentence, const std::vector<int> &odd, const std::string &odd_call) {
-    static const std::regex both("rank (\\d+) called (weft_\\w+(?: \\([^)]*\\))?), but rank (\\d+) called");
+    static const std::regex both("rank (\\d+) called (" + described + "), but rank (\\d+) called");
     std::smatch found;
     ASSERT_TRUE(std::regex_search(sentence, found, both)) << sentence;
     size_t first = std::stoul(found[1]), second = std::stoul(found[3]);
