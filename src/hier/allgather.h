@@ -1,16 +1,44 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/** Allgather and allgatherv between processes of one host that may read each other's memory: thread_allgather_direct.c. */
+/** What allgather and allgatherv have in common. */
 #ifndef HIER_ALLGATHER_H
 #define HIER_ALLGATHER_H
 
-#include <hier/thread.h>
+#include <hier/moves.h>
 
+/** Between processes of one host that may read each other's memory: thread_allgather_direct.c. */
 hier_collective hier_allgather_directly;
 
 /** How long a rank's block is: all have counted alike, or are not in the same call. */
 static inline size_t hier_gathered_bytes(const hier_call *call, size_t rank) {
     const hier_arguments *own = call->arguments;
     return own->collective == INTER_ALLGATHERV ? own->recv_counts[rank] * own->recv_type->size_bytes : own->bytes;
+}
+
+/** So much of a block is still in the nearest cache when it is copied once more. */
+#define HIER_GIVEN_BYTES ((size_t)16 << 10)
+
+/** Of two threads, from so long a block on: what is shorter is in both caches anyway, or gets there faster than it is written from afar. */
+#define HIER_GIVEN_LEAST ((size_t)96 << 10)
+
+/** Where a thread of this node wants this one's block. */
+typedef core_data hier_given_place(const hier_call *call, int thread);
+
+/**
+ * Copies the own block to where all threads of this node want it, those who expect as many bytes, part by part: so each is fetched once, by
+ * whose cache it is most likely in. Where every thread takes all blocks, all of them are fetched by each.
+ */
+static inline void hier_give_out(const hier_call *call, core_data block, hier_given_place *place) {
+    const size_t bytes = core_data_bytes(block);
+    const int threads = hier_threads(call);
+    for (size_t done = 0; done < bytes; done += HIER_GIVEN_BYTES) {
+        const size_t left = bytes - done;
+        const intra_slice part = {done, left < HIER_GIVEN_BYTES ? left : HIER_GIVEN_BYTES};
+        for (int i = 0; i < threads; i++) {
+            const core_data to = place(call, (call->comm->thread + i) % threads);
+            if (core_data_bytes(to) == bytes)
+                hier_move(call, to, block, part);
+        }
+    }
 }
 
 #endif

@@ -147,8 +147,6 @@ const hier_rule hier_rules[] = {
     {INTER_GATHERV,              ANY, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
 
     {INTER_ALLGATHER,              1,   2, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
-    {INTER_ALLGATHER,              1,   2, KIB(256), "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
-    {INTER_ALLGATHER,              1,   2, MIB(1),   "nbFT",                   0,        HIER_SLICES, HIER_STRUCTURE},
     {INTER_ALLGATHER,              1,   2, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_ALLGATHER,              1, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_CROWD},
     {INTER_ALLGATHER,              1,   8, 512,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},

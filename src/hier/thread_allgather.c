@@ -5,7 +5,7 @@
  *     inline, one node:       the blocks in the cells; every thread copies all of them
  *     inline, several nodes:  who drives the network brings them together on the tray, the schedule works there in place, and
  *                             all threads copy the whole from it
- *     flags, one node:        every thread copies everybody's block straight from its owner
+ *     flags, one node:        every thread copies everybody's block straight from its owner; of two, each gives a long one to both
  *     flags, several nodes:   as inline, with the leader's receive buffer for the tray, into which each thread copies its block;
  *                             piece by piece, where the nodes' blocks are cut into segments (pieces.h)
  *     slices:                 as flags, but thread t copies slice t of everything, into everybody's receive buffer
@@ -57,8 +57,16 @@ static bool by_inline(hier_call *call) {
     HIER_OVER;
 }
 
+static core_data place_at(const hier_call *call, int thread) {
+    return hier_received_by(call, thread, (size_t)call->comm->thread, call->arguments->bytes);
+}
+
 static void on_one_node(const hier_call *call) {
     size_t bytes = call->arguments->bytes;
+    if (hier_threads(call) == 2 && bytes >= HIER_GIVEN_LEAST && !hier_by_slices(call)) {
+        hier_give_out(call, hier_own_sent(call, 0, bytes), place_at);
+        return;
+    }
     intra_slice share = hier_share(call, (intra_slice){0, bytes});
     int threads = hier_threads(call);
     for (int i = 0; i < threads; i++) {

@@ -2,7 +2,8 @@
 /*
  * allgatherv: nbBKT/flags, nbBKT/slices; nbFT/direct: thread_allgather_direct.c.
  *
- *     one node:       every thread copies everybody's block, a short one from its owner's cell (bundle.h), else straight from him
+ *     one node:       every thread copies everybody's block, a short one from its owner's cell (bundle.h), else straight from him; of
+ *                     two with long blocks, about as long, each gives its own to both
  *     several nodes:  the threads put their blocks where the leader has them, the schedule works there in place, and all
  *                     threads copy the blocks from there; by slices each a part of every block, to all
  *
@@ -58,11 +59,25 @@ static const hier_blocks *joined_of(const hier_call *call) {
     return intra_offer_of(&call->meeting, 0)->shared;
 }
 
+static core_data place_at(const hier_call *call, int thread) {
+    const hier_blocks *expected = intra_offer_of(&call->meeting, thread)->shared;
+    return hier_block_of(expected, (size_t)call->comm->thread);
+}
+
+/* Of two threads, which see that alike, from what both have shown: the longer block is not twice as long, or one would wait for the other. */
+static bool gives(const hier_call *call) {
+    if (hier_threads(call) != 2 || hier_has_bundled(call, 0) || hier_has_bundled(call, 1))
+        return false;
+    const size_t bytes[] = {intra_offer_of(&call->meeting, 0)->send_size, intra_offer_of(&call->meeting, 1)->send_size};
+    return bytes[0] >= HIER_GIVEN_LEAST && bytes[0] / 2 < bytes[1] && bytes[1] / 2 < bytes[0];
+}
+
 /* On one node. */
 static void copy_blocks(hier_call *call) {
     const hier_blocks *mine = &call->blocks;
     size_t self = (size_t)call->comm->rank;
-    int threads = hier_threads(call);
+    const int threads = hier_threads(call);
+    const bool given = gives(call);
     for (int i = 1; i <= threads; i++) {
         int thread = (call->comm->thread + i) % threads; /* not all from the same one at once, the own last */
         size_t rank = (size_t)thread, bytes = hier_block_bytes(mine, rank);
@@ -70,9 +85,11 @@ static void copy_blocks(hier_call *call) {
             hier_bundle_foresee(call, thread, 0, bytes);
         if (rank != self && hier_has_bundled(call, thread))
             hier_bundle_take(call, thread, 0, hier_block_of(mine, rank));
-        else if (hier_same_bytes(call, rank, intra_offer_of(&call->meeting, thread)->send_size, self, bytes))
+        else if (hier_same_bytes(call, rank, intra_offer_of(&call->meeting, thread)->send_size, self, bytes) && !given)
             hier_move(call, hier_block_of(mine, rank), hier_sent_by(call, thread, 0, bytes), (intra_slice){0, bytes});
     }
+    if (given)
+        hier_give_out(call, hier_own_sent(call, 0, call->arguments->own_bytes), place_at);
 }
 
 /* Who bundles keeps in mind what it would offer, of which it copies its own block. */

@@ -165,6 +165,14 @@ TEST(Blocks, Allgatherv) {
     job::on_both([](weft_comm *comm) { sizes(comm, allgatherv); });
 }
 
+// Two threads give long blocks to each other if they are about as long.
+TEST(Blocks, AllgathervOfTwo) {
+    job::on_both([](weft_comm *comm) {
+        if (weft_size(comm) == 2)
+            sweep(comm, allgatherv, 60000, 6);
+    });
+}
+
 TEST(Blocks, AllOfThemInTurn) {
     job::on_both([](weft_comm *comm) {
         const movement all[] = {gatherv, scatterv, allgatherv};

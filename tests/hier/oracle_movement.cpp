@@ -217,6 +217,16 @@ TEST(Movement, Allgather) {
     job::on_both([](weft_comm *comm) { sweep(comm, allgather, false); });
 }
 
+// Two threads give such blocks to each other.
+TEST(Movement, AllgatherOfTwo) {
+    job::on_both([](weft_comm *comm) {
+        for (const type_pair &types : pairs)
+            for (bool in_place : {false, true})
+                if (weft_size(comm) == 2)
+                    run(comm, allgather, types, 300001 / weft_datatype_size(types.recv), 0, in_place);
+    });
+}
+
 TEST(Movement, Alltoall) {
     job::on_both([](weft_comm *comm) { sweep(comm, alltoall, false); });
 }

@@ -273,11 +273,14 @@ TEST(StagedMovement, Threads) {
     });
 }
 
-// So long that between two processes that have a core each they go from layout to layout, part by part.
+// So long that between two processes that have a core each they go from layout to layout, part by part; and that two threads give them.
 TEST(StagedMovement, LongBlocksBetweenTwo) {
     job::on_both([](weft_comm *comm) {
-        if (weft_size(comm) == 2)
-            run_all(comm, Form::blocking, 4, 72000);
+        if (weft_size(comm) != 2)
+            return;
+        run_all(comm, Form::blocking, 4, 108000);
+        for (uint64_t seed = 0; seed < 12; seed++) /* of equal counts, and others */
+            Movement(comm, {allgatherv, 108000, 0, seed % 2 != 0, seed}).perform(Form::blocking);
     });
 }
 

@@ -40,12 +40,13 @@ std::set<int> roots_for(const Algorithm &algorithm, int size, bool all) {
 }
 
 // From `first` every size below `all_to`, and of those from there on a part: of the algorithms, which share their builders, another one takes
-// another part.
+// another part. A smaller one where messages go by the square of the size, which are most of what there is to run.
 std::vector<int> sizes_to_256(const Algorithm &algorithm, int first, int all_to) {
-    const int part = int(strlen(algorithm.is.name) + size_t(algorithm.collective)) % effort::rank_parts;
+    const int parts = is_quadratic(algorithm) ? effort::rank_parts * effort::rank_parts : effort::rank_parts;
+    const int part = int(strlen(algorithm.is.name) + size_t(algorithm.collective)) % parts;
     std::vector<int> sizes;
     for (int size = first; size <= 256; size += SIM_STRIDE)
-        if (size < all_to || size % effort::rank_parts == part || SIM_STRIDE > 1)
+        if (size < all_to || size % parts == part || SIM_STRIDE > 1)
             sizes.push_back(size);
     return sizes;
 }
