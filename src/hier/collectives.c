@@ -41,8 +41,7 @@ static int check(weft_comm *comm, hier_arguments *arguments) {
 
 /* On data that lie in one run, or are laid out. */
 static int run(weft_comm *comm, const hier_arguments *arguments) {
-    bool ordered = comm->inner && hier_thread_collective(comm, arguments) != hier_thread_barrier;
-    return ordered ? hier_ordered(comm, arguments) : hier_thread_run(comm, arguments);
+    return hier_is_ordered(comm, arguments) ? hier_ordered(comm, arguments) : hier_thread_run(comm, arguments);
 }
 
 static int run_thread(weft_comm *comm, hier_arguments *arguments) {

@@ -366,6 +366,8 @@ static bool ends_soon(weft_request **request, weft_status *status, int *code) {
     hier_world *world = waited->comm->world;
     if (waited->kind != HIER_COLLECTIVE)
         return false;
+    if (waited->comm->lends)
+        hier_reclaim_own(world);
     if (!hier_may_drive(world) || hier_has_more_to_do(world))
         return false;
     hier_funnel_enter(world);
@@ -385,8 +387,9 @@ int weft_wait(weft_request **request, weft_status *status) {
     if (hier_is_request(*request) && (*request)->active) {
         if (is_lone_part(*request))
             return wait_for_part(request, status, __builtin_return_address(0));
+        const weft_comm *comm = (*request)->comm;
         if (ends_soon(request, status, &code))
-            return code;
+            return hier_leave(comm, code);
     }
     completing list = {CALL, .count = 1, .requests = request, .statuses = status};
     return complete_all(&list, NULL);

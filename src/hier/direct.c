@@ -257,7 +257,7 @@ void hier_reads_end(hier_call *call, const hier_reads *reads) {
 }
 
 void hier_tell_unread(const hier_call *call) {
-    if (call->error && !hier_is_root(call))
+    if (call->error)
         atomic_store_explicit(&call->slot->unread, call->error, memory_order_relaxed);
 }
 

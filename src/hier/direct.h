@@ -103,10 +103,10 @@ static inline void hier_have_read(hier_call *call) {
     intra_post(&call->meeting, HIER_READY);
 }
 
-/** Before that, in a gather: tells the root what kept this thread from reading its share, if anything did. */
+/** Before that, where it reads for others: tells them what kept this thread from reading its share, if anything did. */
 void hier_tell_unread(const hier_call *call);
 
-/** The root's, when all of its node have posted HIER_READY: what kept others from it is the call's error. */
+/** Theirs, when all of the node have read: what kept one from it is the call's error. */
 void hier_note_unread(hier_call *call);
 
 /** Instead: this thread reads nothing, and has shown what others need of it. */

@@ -34,6 +34,9 @@ void hier_ledger_open(hier_world *world, hier_ledger *ledger) {
         return;
     if (before && (ledgers->open || ledgers->heard))
         hier_ledger_attend(world); /* those who ask about that one */
+    if (before)                    /* it is closed */
+        ledgers->left[ledgers->lefts++ % HIER_LEDGER_LEFT] =
+            (hier_left){before->context, before->generation, before->rank};
     ledger->opened = true;
     ledgers->at[ledger->context] = ledger;
     hier_ledger_drop_old(world, ledger);
@@ -60,7 +63,7 @@ void hier_ledger_abandon(hier_world *world, uint32_t generation, int rank) {
         return;
     *made = (hier_abandoned){.generation = generation, .rank = rank};
     made->next = atomic_load_explicit(&world->ledgers->abandoned, memory_order_relaxed);
-    /* Release: pairs with settle_abandoned. */
+    /* Release: pairs with rank_that_is_gone. */
     while (!atomic_compare_exchange_weak_explicit(&world->ledgers->abandoned, &made->next, made, memory_order_release,
                                                   memory_order_relaxed))
         continue;
@@ -421,18 +424,31 @@ static bool settle_question(hier_world *world, hier_ledger *ledger, const hier_h
     return found != LATER;
 }
 
+enum { NO_RANK = -1 };
+
+/* The rank of this process in a communicator that was never made here, or was left; NO_RANK: nothing is known of it. */
+static int rank_that_is_gone(const hier_ledgers *ledgers, const hier_heard *heard) {
+    const uint32_t generation = heard->note.generation;
+    for (const hier_abandoned *item = atomic_load_explicit(&ledgers->abandoned, memory_order_acquire); item;
+         item = item->next)
+        if (item->generation == generation)
+            return item->rank;
+    for (unsigned i = 0; i < HIER_LEDGER_LEFT && i < ledgers->lefts; i++)
+        if (ledgers->left[i].generation == generation && ledgers->left[i].context == heard->context)
+            return ledgers->left[i].rank;
+    return NO_RANK;
+}
+
 /* About a communicator that is not here: is it known that it never will be? */
-static bool settle_abandoned(hier_world *world, const hier_heard *heard) {
-    const hier_abandoned *found = atomic_load_explicit(&world->ledgers->abandoned, memory_order_acquire);
-    while (found && found->generation != heard->note.generation)
-        found = found->next;
-    if (!found)
+static bool settle_gone(hier_world *world, const hier_heard *heard) {
+    const int rank = rank_that_is_gone(world->ledgers, heard);
+    if (rank == NO_RANK)
         return false;
     if (heard->note.kind != HIER_NOTE_QUESTION)
         return true;
-    hier_note verdict = {.generation = found->generation, .kind = HIER_NOTE_LEFT, .count = 2};
+    hier_note verdict = {.generation = heard->note.generation, .kind = HIER_NOTE_LEFT, .count = 2};
     verdict.calls[0] = heard->note.calls[0];
-    verdict.calls[1].rank = found->rank;
+    verdict.calls[1].rank = rank;
     tell_all(world, heard->context, &verdict);
     if (hier_contexts_take_back(&world->contexts, heard->context))
         inter_engine_break(&world->engine, heard->context);
@@ -446,7 +462,7 @@ bool hier_ledger_settle(hier_world *world, hier_heard *heard) {
         return true;
     }
     if (!ledger || ledger->generation != heard->note.generation)
-        return settle_abandoned(world, heard);
+        return settle_gone(world, heard);
     if (hier_ledger_is_broken(ledger) && (!ledger->goes_on || is_of_blocks(&heard->note)))
         return true;
     switch ((enum hier_note_kind)heard->note.kind) {

@@ -79,9 +79,20 @@ typedef struct hier_ledger {
     hier_entry entries[][HIER_LEDGER_ENTRIES]; /* the last calls, by sequence; persistent ones apart */
 } hier_ledger;
 
+/** A communicator that this process has left, and whose context it has used again. */
+typedef struct hier_left {
+    uint32_t context, generation;
+    int rank;
+} hier_left;
+
+/** So many of them are remembered. */
+#define HIER_LEDGER_LEFT 1024u
+
 /** What is on its way, and what waits for an answer. */
 typedef struct hier_ledgers {
-    hier_ledger *at[INTER_CONTEXTS];          /* closed ones too, until the context is used again; NULL: none yet */
+    hier_ledger *at[INTER_CONTEXTS];  /* closed ones too, until the context is used again; NULL: none yet */
+    hier_left left[HIER_LEDGER_LEFT]; /* the last ones */
+    unsigned lefts;
     struct hier_heard *heard, **heard_end;    /* came just now, oldest first */
     struct hier_heard *open;                  /* about calls that were not made here yet */
     struct hier_notice *notices;              /* on their way out */

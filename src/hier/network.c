@@ -95,7 +95,7 @@ static int obstacle(hier_call *call) {
         same = intra_is_same(meeting, call->need_thread);
     if (!same && !call->error)
         hier_mismatch(call, meeting->mismatch);
-    if (hier_by_slices(call))
+    if (inter_is(call->arguments->collective, INTER_REDUCTIONS))
         hier_note_undone(call);
     return call->error;
 }

@@ -9,6 +9,11 @@
 
 #include <hier/thread.h>
 
+/** Is it one of them? One of nothing is a barrier, to which all come alike. */
+static inline bool hier_is_ordered(const weft_comm *comm, const hier_arguments *arguments) {
+    return comm->inner && hier_thread_collective(comm, arguments) != hier_thread_barrier;
+}
+
 /** Runs a collective on the handle's `inner` one; blocking. The arguments are those of the ranks. */
 hier_runner hier_ordered;
 

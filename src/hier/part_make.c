@@ -158,7 +158,7 @@ static int prepare(weft_comm *comm, hier_part *part, bool persistent, uint64_t n
         hier_types_retain(comm, &part->arguments);
     else if (part->arguments.strided)
         code = hier_stage(comm, &part->arguments, false);
-    if (!code && comm->inner)
+    if (!code && hier_is_ordered(comm, &part->arguments))
         code = prepare_in_order(comm, part);
     else if (!code) /* also where it is staged: that replaces only the side which needs it */
         code = copy_arrays(comm, part);
@@ -210,13 +210,14 @@ int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persis
     part->base.call = arguments->call;
     part->moved = hier_moved_by_last(comm, arguments);
     part->bytes = arguments->bytes ? arguments->bytes : arguments->own_bytes;
+    weft_comm *on = hier_is_ordered(comm, arguments) ? comm->inner : comm;
     int code = prepare(comm, part, persistent, number);
     if (code) {
         hier_part_give(&part->base);
         return code;
     }
     part->run = hier_thread_collective(comm, &part->arguments);
-    hier_aim(&part->call, hier_comm_inner(comm), part->ring, &part->arguments, part->scratch);
+    hier_aim(&part->call, on, part->ring, &part->arguments, part->scratch);
     part->base.persistent = persistent;
     if (may_repeat(comm, part))
         part->alike = comm->checked[arguments->collective].number + 1;

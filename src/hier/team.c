@@ -255,8 +255,9 @@ static int build(weft_comm *parent, hier_caller by, const entry *entries, weft_t
     }
     bool awake = !code && !team->intra->waiting.may_sleep;
     int agreed = agree(parent, by, code == WEFT_SUCCESS, &awake, &roomy);
+    uint32_t context = HIER_NO_CONTEXT; /* without an agreement it is given back */
     if (!agreed)
-        agreed = hier_contexts_agree(parent, by, 1, &team->context, &team->epoch);
+        agreed = hier_contexts_agree(parent, by, 1, &context, &team->epoch);
     if (agreed == WEFT_ERR_MISMATCH && !code && team->ledger->between) /* the parent broke: others may have got it */
         hier_ledger_abandon(team->world, hier_ledger_generation(parent, 0), team->ledger->rank);
     if (agreed || code) {
@@ -264,7 +265,8 @@ static int build(weft_comm *parent, hier_caller by, const entry *entries, weft_t
             hier_team_give(team);
         return code ? code : agreed;
     }
-    hier_team_begin(team, team->context, hier_ledger_generation(parent, 0));
+    team->context = context;
+    hier_team_begin(team, context, hier_ledger_generation(parent, 0));
     team->layout.crowded = !roomy;
     open_to_messages(team, awake);
     team->listed.team = team;

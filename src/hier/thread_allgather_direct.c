@@ -102,7 +102,9 @@ bool hier_allgather_directly(hier_call *call) {
     HIER_AWAIT_END(call, hier_await_addresses(call));
     for (int i = 1; i < comm->layout->nodes && !call->error; i++)
         take_node(call, (comm->node + i) % comm->layout->nodes);
+    hier_tell_unread(call);
     hier_have_read(call);
     HIER_AWAIT(call, hier_await_readers(call));
+    hier_note_unread(call);
     HIER_OVER;
 }

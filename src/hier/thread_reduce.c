@@ -164,7 +164,7 @@ static bool by_tree(hier_call *call) {
     if (thread)
         HIER_AWAIT(call, hier_await_parent(call, 0, HIER_READY)); /* it has read */
     if (thread == host && thread)
-        HIER_AWAIT(call, hier_await(call, 0, HIER_READY));
+        HIER_AWAIT(call, hier_await_well(call, 0, HIER_READY));
     if (thread == host || thread == 0 || stays(call))
         HIER_AWAIT(call, hier_await_network(call));
     HIER_OVER;

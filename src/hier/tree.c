@@ -22,17 +22,18 @@ static bool is_well(hier_call *call, int thread, unsigned phase) {
     return false;
 }
 
+bool hier_await_well(hier_call *call, int thread, unsigned phase) {
+    return hier_await(call, thread, phase) && is_well(call, thread, phase);
+}
+
 bool hier_await_parent(hier_call *call, int host, unsigned phase) {
-    int parent = hier_tree_parent(call, host);
-    return hier_await(call, parent, phase) && is_well(call, parent, phase);
+    return hier_await_well(call, hier_tree_parent(call, host), phase);
 }
 
 bool hier_await_children(hier_call *call, int host, unsigned phase) {
-    for (int i = 0, count = hier_tree_children(call, host); i < count; i++) {
-        int child = hier_tree_child(call, host, i);
-        if (!hier_await(call, child, phase) || !is_well(call, child, phase))
+    for (int i = 0, count = hier_tree_children(call, host); i < count; i++)
+        if (!hier_await_well(call, hier_tree_child(call, host, i), phase))
             return false;
-    }
     return true;
 }
 

@@ -27,6 +27,9 @@ static inline int hier_tree_child(const hier_call *call, int host, int i) {
     return hier_tree_place(host, intra_tree_child(&call->comm->team->tree, place, i));
 }
 
+/** Has a thread posted `phase`, and not because it left without having done what that says? False as hier_await. */
+bool hier_await_well(hier_call *call, int thread, unsigned phase);
+
 /** Has the thread's parent, of any but the host, posted `phase`? False as hier_await. */
 bool hier_await_parent(hier_call *call, int host, unsigned phase);
 

@@ -249,7 +249,7 @@ unsigned inter_lines_send_pulls(inter_neighbour *to) {
     const uint32_t active = atomic_load_explicit(&pulls->active, memory_order_acquire);
     uint32_t under_way = active;
     unsigned events = 0;
-    for (int i = 0; active >> i; i++) {
+    for (int i = 0; i < INTER_PULLS; i++) {
         inter_pull *pull = &pulls->pulls[i];
         if (!(active >> i & 1) || !inter_pull_done(pull))
             continue;

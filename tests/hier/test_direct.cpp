@@ -27,6 +27,12 @@ int read_but_one(const inter_transport *self, int peer, inter_run *from, inter_r
     return self->rank == 1 && peer == 0 ? WEFT_ERR_TRANSPORT : real_read(self, peer, from, to, runs);
 }
 
+thread_local bool is_blind;
+
+int read_unless_blind(const inter_transport *self, int peer, inter_run *from, inter_run *to, size_t runs) {
+    return is_blind ? WEFT_ERR_TRANSPORT : real_read(self, peer, from, to, runs);
+}
+
 int read_late(const inter_transport *self, int peer, inter_run *from, inter_run *to, size_t runs) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     return real_read(self, peer, from, to, runs);
@@ -262,6 +268,20 @@ TEST_P(Direct, WhoCannotReadSaysSo) {
             EXPECT_EQ(alltoallv(comm, round), hit && reads ? WEFT_ERR_TRANSPORT : WEFT_SUCCESS);
         }
         EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS);
+    });
+}
+
+// Each thread reads a slice of every block for all threads of its process.
+TEST_P(Direct, OneThreadThatCannotReadTellsTheOthers) {
+    threads::Watchdog watchdog(280);
+    run(read_unless_blind, GetParam(), [&](weft_comm *comm) {
+        const bool hit = weft_node(comm) == 1;
+        for (int round = 0; round < 12; round++) {
+            is_blind = hit && weft_thread(comm) == round % 3;
+            EXPECT_EQ(allgather(comm, round % 2, round % 4 < 2), hit ? WEFT_ERR_TRANSPORT : WEFT_SUCCESS) << round;
+            is_blind = false;
+            EXPECT_EQ(allgather(comm, round % 2, round % 4 < 2), WEFT_SUCCESS) << weft_last_error();
+        }
     });
 }
 

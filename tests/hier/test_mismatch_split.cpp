@@ -329,4 +329,52 @@ TEST(MismatchOfGroups, OfProcesses) {
     }
 }
 
+// One process has left it, and has used its context again for what it makes with others, once and again: who still calls something is told.
+TEST(MismatchOfGroups, WhoseContextIsUsedAgain) {
+    threads::Watchdog watchdog(280);
+    for (int uses = 0; uses < 3; uses++) {
+        SimWorlds worlds(shape_of({1, 1, 1}));
+        worlds.run_processes([&](int rank, hier_world *world) {
+            weft_comm *left = nullptr, *others = nullptr;
+            EXPECT_OK(weft_comm_split(world->process_comm, rank < 2 ? 0 : WEFT_COLOR_UNDEFINED, 0, &left));
+            EXPECT_OK(weft_comm_split(world->process_comm, rank ? 0 : WEFT_COLOR_UNDEFINED, 0, &others));
+            const uint32_t context = left ? left->context : 0;
+            if (rank == 1) {
+                EXPECT_OK(weft_comm_free(&left));
+            }
+            std::vector<weft_comm *> made;
+            int used = 0;
+            for (int i = 0; rank && i < 64 && used < uses; i++) {
+                weft_comm *parent = made.empty() ? others : made.back(); // each looks for one somewhere else
+                made.push_back(nullptr);
+                EXPECT_OK(weft_comm_dup(parent, &made.back()));
+                int again = rank == 1 && made.back()->context == context;
+                EXPECT_OK(weft_bcast(&again, 1, WEFT_INT, 0, others));
+                used += again;
+                if (again) {
+                    EXPECT_OK(weft_comm_free(&made.back()));
+                    made.pop_back();
+                }
+            }
+            EXPECT_TRUE(!rank || used == uses);
+            EXPECT_OK(weft_barrier(world->process_comm));
+            if (rank == 0) {
+                EXPECT_EQ(weft_barrier(left), WEFT_ERR_MISMATCH);
+                EXPECT_NE(std::string(weft_last_error()).find("rank 1 has left"), std::string::npos)
+                    << weft_last_error();
+                EXPECT_OK(weft_comm_free(&left));
+            }
+            EXPECT_OK(weft_barrier(world->process_comm));
+            for (weft_comm *each : made)
+                expect_works(each, "what was made since");
+            for (weft_comm *each : made)
+                EXPECT_OK(weft_comm_free(&each));
+            if (others) {
+                EXPECT_OK(weft_comm_free(&others));
+            }
+        });
+        ASSERT_FALSE(::testing::Test::HasFailure()) << uses;
+    }
+}
+
 } // namespace

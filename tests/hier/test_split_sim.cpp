@@ -210,6 +210,67 @@ TEST_P(Splits, OfMixedRanksAreRight) {
     }
 }
 
+namespace {
+
+// A collective that moves nothing, blocking, nonblocking or persistent.
+void move_nothing(weft_comm *comm, int kind, int form) {
+    const int last = weft_size(comm) - 1;
+    weft_request *request = nullptr;
+#define NOTHING(name, ...)                                                                                             \
+    (form == 0   ? weft_##name(__VA_ARGS__, comm)                                                                      \
+     : form == 1 ? weft_i##name(__VA_ARGS__, comm, &request)                                                           \
+                 : weft_##name##_init(__VA_ARGS__, comm, &request))
+    switch (kind) {
+    case 0:
+        expect_ok(NOTHING(gather, nullptr, 0, WEFT_INT, nullptr, 0, WEFT_INT, last));
+        break;
+    case 1:
+        expect_ok(NOTHING(scatter, nullptr, 0, WEFT_INT, nullptr, 0, WEFT_INT, last));
+        break;
+    case 2:
+        expect_ok(NOTHING(allgather, nullptr, 0, WEFT_INT, nullptr, 0, WEFT_INT));
+        break;
+    case 3:
+        expect_ok(NOTHING(alltoall, nullptr, 0, WEFT_INT, nullptr, 0, WEFT_INT));
+        break;
+    case 4:
+        expect_ok(NOTHING(bcast, nullptr, 0, WEFT_INT, last));
+        break;
+    default:
+        expect_ok(NOTHING(allreduce, nullptr, nullptr, 0, WEFT_INT, WEFT_SUM));
+    }
+#undef NOTHING
+    if (form == 2)
+        expect_ok(weft_start(&request));
+    if (form)
+        expect_ok(weft_wait(&request, WEFT_STATUS_IGNORE));
+    if (form == 2)
+        expect_ok(weft_request_free(&request));
+}
+
+} // namespace
+
+// Some ranks block where others do not.
+TEST_P(Splits, MoveNothingInEitherForm) {
+    threads::Watchdog watchdog(280);
+    for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED}) {
+        JobShape shape{GetParam(), level};
+        SimWorlds(shape).run([&](weft_comm *world) {
+            weft_comm *comm = nullptr;
+            ASSERT_EQ(weft_comm_split(world, 0, mixed(weft_rank(world), 0, 0).key, &comm), WEFT_SUCCESS);
+            for (int kind = 0; kind < 6; kind++) {
+                move_nothing(comm, kind, weft_node(comm) % 2);
+                move_nothing(comm, kind, weft_rank(comm) % 2);
+                move_nothing(comm, kind, 1 - weft_node(comm) % 2);
+                move_nothing(comm, kind, 2);
+            }
+            EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS);
+            EXPECT_EQ(weft_comm_free(&comm), WEFT_SUCCESS);
+        });
+        ASSERT_FALSE(HasFailure());
+    }
+}
+
 // Splits of splits, and duplicates of those: each is a communicator like any other, and outlives its parent.
 TEST_P(Splits, CanBeSplitAgain) {
     threads::Watchdog watchdog(280);
