@@ -163,12 +163,13 @@ static inline void hier_count_send(core_counters *counters, enum core_reach reac
     core_count_traffic(counters, WEFT_COUNTED_MESSAGES, reach, 1, bytes);
 }
 
-/** A message of any form is sent, to a rank of `node`. */
+/** A message of any form is sent, to a rank of the communicator's `node`. */
 static inline void hier_observe_send(const weft_comm *comm, int node, size_t bytes) {
+    const bool *on_host = comm->world->observation.on_host;
     hier_count_send(&hier_observer_of(comm)->counters,
-                    node == comm->node                       ? CORE_INSIDE
-                    : comm->world->observation.on_host[node] ? CORE_ON_HOST
-                                                             : CORE_BETWEEN_HOSTS,
+                    node == comm->node                                 ? CORE_INSIDE
+                    : on_host[hier_layout_process(comm->layout, node)] ? CORE_ON_HOST
+                                                                       : CORE_BETWEEN_HOSTS,
                     bytes);
 }
 
