@@ -253,6 +253,48 @@ TEST(CountersOfMessages, GoByTheProcessesOfACommunicatorThatWasSplit) {
         }
 }
 
+namespace {
+
+// On a communicator whose ranks are on nodes 0, 1, 0, 1, or as the team's (0, 0, 1, 1): one call for each root.
+weft_counter_row count_of_split(inter_collective kind, bool interleaved, traffic::Form form) {
+    weft_counters sum = count(
+        JobShape{{2, 2}},
+        [&](weft_comm *comm) {
+            int rank = weft_rank(comm), key = interleaved ? rank % 2 * 2 + rank / 2 : rank;
+            weft_comm *made = nullptr;
+            ASSERT_EQ(weft_comm_split(comm, 0, key, &made), WEFT_SUCCESS);
+            ASSERT_EQ(made->inner != nullptr, interleaved);
+            for (int root = 0; root < 4; root++)
+                traffic::perform(made, kind, 9, root, form);
+            EXPECT_EQ(weft_comm_free(&made), WEFT_SUCCESS);
+        },
+        reads);
+    return sum.rows[kind];
+}
+
+} // namespace
+
+// Ranks that have places (hier/layout.h) count as those that are in order: in collectives that a split does not call itself.
+TEST(CountersOfPlaces, AreThoseOfRanks) {
+    threads::Watchdog watchdog(280);
+    traffic::Nodes interleaved{{2, 2}, {0, 1, 0, 1}}, in_order{{2, 2}};
+    for (inter_collective kind : {INTER_GATHER, INTER_SCATTER, INTER_ALLTOALL, INTER_GATHERV, INTER_SCATTERV,
+                                  INTER_ALLGATHERV, INTER_ALLTOALLV, INTER_ALLTOALLW})
+        for (traffic::Form form : traffic::forms) {
+            const weft_counter_row mixed = count_of_split(kind, true, form), plain = count_of_split(kind, false, form);
+            uint64_t expected[2] = {0, 0};
+            for (int root = 0; root < 4; root++) {
+                expected[0] += traffic::bytes_inside(interleaved, kind, 9, root);
+                expected[1] += traffic::bytes_inside(in_order, kind, 9, root);
+            }
+            std::string what =
+                std::string(weft_counted_name(weft_counted(kind))) + ", form " + std::to_string(int(form));
+            EXPECT_EQ(mixed.inside.bytes, expected[0]) << what;
+            EXPECT_EQ(plain.inside.bytes, expected[1]) << what;
+            EXPECT_EQ(mixed.inside.messages, plain.inside.messages) << what;
+        }
+}
+
 // A rank that comes late makes the others wait: in a collective, and for a message.
 TEST(CountersOfWaiting, GrowWhenSomebodyIsLate) {
     threads::Watchdog watchdog(280);
