@@ -107,19 +107,26 @@ static inline int hier_observe_end(weft_comm *comm, const hier_arguments *argume
     return code;
 }
 
+/** Where the call that the user is in is noted: on his handle, also where it runs on the inner one. */
+static inline hier_noted *hier_noted_of(weft_comm *comm) {
+    return comm->outer ? &comm->outer->noted : &comm->noted;
+}
+
 static inline void hier_observe_choice(weft_comm *comm, const inter_algorithm *process, int thread) {
     if (!hier_traces(comm))
         return;
-    comm->noted.process = process;
-    comm->noted.thread = thread;
+    hier_noted *noted = hier_noted_of(comm);
+    noted->process = process;
+    noted->thread = thread;
 }
 
 /** The rank has waited for the part between processes, which began and ended at these times. */
 static inline void hier_observe_network(weft_comm *comm, const uint64_t network_ticks[2]) {
     if (!hier_traces(comm))
         return;
-    comm->noted.network_ticks[0] = network_ticks[0];
-    comm->noted.network_ticks[1] = network_ticks[1];
+    hier_noted *noted = hier_noted_of(comm);
+    noted->network_ticks[0] = network_ticks[0];
+    noted->network_ticks[1] = network_ticks[1];
 }
 
 /**

@@ -3,6 +3,7 @@
 #include "sim_worlds.h"
 #include "timeline.h"
 
+#include <algorithm>
 #include <filesystem>
 extern "C" {
 #include <hier/trace.h>
@@ -145,6 +146,57 @@ TEST_P(Shapes, EveryOperationIsASpanOfItsRanksTrack) {
 INSTANTIATE_TEST_SUITE_P(Sim, Shapes,
                          ::testing::Values(std::vector<int>{3}, std::vector<int>{2, 2}, std::vector<int>{1, 3, 2},
                                            std::vector<int>{1, 1}));
+
+namespace {
+
+// Ranks on nodes 0, 1, 0, 1: they have places.
+weft_comm *interleave(weft_comm *comm) {
+    int rank = weft_rank(comm);
+    weft_comm *made = nullptr;
+    EXPECT_EQ(weft_comm_split(comm, 0, rank % 2 * 2 + rank / 2, &made), WEFT_SUCCESS);
+    EXPECT_NE(made->inner, nullptr);
+    return made;
+}
+
+} // namespace
+
+// What a communicator whose ranks have places runs on notes for the one that its user has, in every form.
+TEST(Trace, HasAlgorithmsAndPhasesOfRanksThatHavePlaces) {
+    threads::Watchdog watchdog(280);
+    for (weft_thread_level level : {WEFT_THREAD_SERIALIZED, WEFT_THREAD_FUNNELED}) {
+        Directory directory;
+        JobShape shape{{2, 2}, level};
+        shape.trace = directory.path();
+        run(shape, [](weft_comm *comm) {
+            weft_comm *made = interleave(comm);
+            int in[4] = {1, 2, 3, 4}, out[4];
+            weft_request *request = nullptr;
+            EXPECT_EQ(weft_allreduce(in, out, 4, WEFT_INT, WEFT_SUM, made), WEFT_SUCCESS);
+            EXPECT_EQ(weft_alltoall(in, 1, WEFT_INT, out, 1, WEFT_INT, made), WEFT_SUCCESS);
+            EXPECT_EQ(weft_iallreduce(in, out, 4, WEFT_INT, WEFT_SUM, made, &request), WEFT_SUCCESS);
+            EXPECT_EQ(weft_wait(&request, WEFT_STATUS_IGNORE), WEFT_SUCCESS);
+            EXPECT_EQ(weft_allreduce_init(in, out, 4, WEFT_INT, WEFT_SUM, made, &request), WEFT_SUCCESS);
+            EXPECT_EQ(weft_start(&request), WEFT_SUCCESS);
+            EXPECT_EQ(weft_wait(&request, WEFT_STATUS_IGNORE), WEFT_SUCCESS);
+            EXPECT_EQ(weft_request_free(&request), WEFT_SUCCESS);
+            EXPECT_EQ(weft_comm_free(&made), WEFT_SUCCESS);
+        });
+        for (int rank = 0; rank < 4; rank++) {
+            Track track = Timeline(directory.path() + "/trace." + std::to_string(rank / 2) + ".json").rank(rank);
+            for (const char *name : {"weft_allreduce", "weft_alltoall", "weft_iallreduce", "weft_allreduce_init"}) {
+                auto found = std::find_if(track.spans.begin(), track.spans.end(),
+                                          [&](const Span &span) { return span.name == name; });
+                ASSERT_NE(found, track.spans.end()) << name;
+                EXPECT_NE(found->algorithm.find('/'), std::string::npos) << name << ": " << found->algorithm;
+                auto networks = std::count_if(track.spans.begin(), track.spans.end(), [&](const Span &span) {
+                    return span.name == "network" && span.began_ns >= found->began_ns &&
+                           span.ended_ns <= found->ended_ns;
+                });
+                EXPECT_EQ(networks, 1) << name << ", rank " << rank;
+            }
+        }
+    }
+}
 
 TEST(Trace, IsNothingWhenNobodyAsks) {
     threads::Watchdog watchdog(280);
