@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <hier/observe.h>
+#include <hier/sides.h>
 
 /* What all ranks of the others in the list of blocks send to this one, but for those that thread 0 finds in its place already. */
 static hier_moved received(const weft_comm *comm, const hier_arguments *a) {
@@ -65,6 +66,13 @@ hier_moved hier_moved_otherwise(const weft_comm *comm, const hier_arguments *a) 
     return (hier_moved){bytes ? blocks : 0, blocks * bytes};
 }
 
+uint64_t hier_traced_bytes(const weft_comm *comm, const hier_arguments *a) {
+    if (!inter_is(a->collective, INTER_BIT(INTER_ALLTOALLV) | INTER_BIT(INTER_ALLTOALLW)))
+        return a->bytes ? a->bytes : a->own_bytes;
+    const hier_side side = a->in_place ? hier_side_received(comm, a) : hier_side_sent(comm, a);
+    return hier_side_bytes(&side);
+}
+
 void hier_trace_begin(weft_comm *comm) {
     comm->noted = (hier_noted){.began_ticks = core_ticks(), .thread = -1};
 }
@@ -119,7 +127,7 @@ void hier_trace_call(weft_comm *comm, const hier_arguments *a, int code) {
     hier_event *event = end_call(comm);
     if (event) {
         event->call = a->call;
-        event->bytes = a->bytes ? a->bytes : a->own_bytes;
+        event->bytes = hier_traced_bytes(comm, a);
         event->root = rooted ? a->root : -1;
         event->peer = event->tag = -1;
         event->failed = code != 0;

@@ -37,6 +37,8 @@ static inline uint64_t hier_trace_now(const weft_comm *comm) {
 
 /* observe.c: what is not on the fast path. Not marked as cold: that would be compiled for size, and take 100 ns longer. */
 hier_moved hier_moved_otherwise(const weft_comm *comm, const hier_arguments *arguments);
+/** hier_event.bytes of a collective, by the user's arguments. */
+uint64_t hier_traced_bytes(const weft_comm *comm, const hier_arguments *arguments);
 void hier_trace_begin(weft_comm *comm);
 void hier_trace_call(weft_comm *comm, const hier_arguments *arguments, int code);
 /** An operation of a request; the caller is the observer's writer. */

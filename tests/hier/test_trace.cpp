@@ -198,6 +198,102 @@ TEST(Trace, HasAlgorithmsAndPhasesOfRanksThatHavePlaces) {
     }
 }
 
+namespace {
+
+// Alltoallvs and alltoallws of ints in every form: one in which rank r sends 3r + i + 1 of them to rank i, and one in place of r + i + 1.
+void alltoalls_with_counts(weft_comm *comm) {
+    size_t rank = size_t(weft_rank(comm)), size = size_t(weft_size(comm));
+    std::vector<size_t> out(size), in(size), both(size);
+    std::vector<ptrdiff_t> displs(size), displs_bytes(size);
+    std::vector<const weft_datatype *> types(size, WEFT_INT);
+    std::vector<int> send(100 * size), recv(100 * size);
+    for (size_t i = 0; i < size; i++) {
+        out[i] = 3 * rank + i + 1;
+        in[i] = 3 * i + rank + 1;
+        both[i] = rank + i + 1;
+        displs[i] = ptrdiff_t(100 * i);
+        displs_bytes[i] = ptrdiff_t(400 * i);
+    }
+#define ALLTOALLV          send.data(), out.data(), displs.data(), WEFT_INT, recv.data(), in.data(), displs.data(), WEFT_INT
+#define ALLTOALLV_IN_PLACE WEFT_IN_PLACE, nullptr, nullptr, nullptr, recv.data(), both.data(), displs.data(), WEFT_INT
+#define ALLTOALLW                                                                                                      \
+    send.data(), out.data(), displs_bytes.data(), types.data(), recv.data(), in.data(), displs_bytes.data(),           \
+        types.data()
+#define ALLTOALLW_IN_PLACE                                                                                             \
+    WEFT_IN_PLACE, nullptr, nullptr, nullptr, recv.data(), both.data(), displs_bytes.data(), types.data()
+    EXPECT_EQ(weft_alltoallv(ALLTOALLV, comm), WEFT_SUCCESS);
+    EXPECT_EQ(weft_alltoallv(ALLTOALLV_IN_PLACE, comm), WEFT_SUCCESS);
+    EXPECT_EQ(weft_alltoallw(ALLTOALLW, comm), WEFT_SUCCESS);
+    EXPECT_EQ(weft_alltoallw(ALLTOALLW_IN_PLACE, comm), WEFT_SUCCESS);
+    weft_request *request = nullptr;
+    auto complete = [&](int code) {
+        EXPECT_EQ(code, WEFT_SUCCESS);
+        EXPECT_EQ(weft_wait(&request, WEFT_STATUS_IGNORE), WEFT_SUCCESS);
+    };
+    complete(weft_ialltoallv(ALLTOALLV, comm, &request));
+    complete(weft_ialltoallv(ALLTOALLV_IN_PLACE, comm, &request));
+    complete(weft_ialltoallw(ALLTOALLW, comm, &request));
+    complete(weft_ialltoallw(ALLTOALLW_IN_PLACE, comm, &request));
+    auto start_and_free = [&](int code) {
+        EXPECT_EQ(code, WEFT_SUCCESS);
+        complete(weft_start(&request));
+        EXPECT_EQ(weft_request_free(&request), WEFT_SUCCESS);
+    };
+    start_and_free(weft_alltoallv_init(ALLTOALLV, comm, &request));
+    start_and_free(weft_alltoallv_init(ALLTOALLV_IN_PLACE, comm, &request));
+    start_and_free(weft_alltoallw_init(ALLTOALLW, comm, &request));
+    start_and_free(weft_alltoallw_init(ALLTOALLW_IN_PLACE, comm, &request));
+#undef ALLTOALLV
+#undef ALLTOALLV_IN_PLACE
+#undef ALLTOALLW
+#undef ALLTOALLW_IN_PLACE
+}
+
+void expect_bytes_of_alltoalls(const Track &track, long long rank, long long size) {
+    long long ranks = size * (size + 1) / 2; // 1 + … + size
+    std::vector<long long> expected = {4 * (3 * rank * size + ranks), 4 * (rank * size + ranks)};
+    for (const char *name : {"weft_alltoallv", "weft_alltoallw", "weft_ialltoallv", "weft_ialltoallw",
+                             "weft_alltoallv_init", "weft_alltoallw_init"}) {
+        std::vector<long long> bytes;
+        for (const Span &span : track.spans)
+            if (span.name == name)
+                bytes.push_back(span.bytes);
+        EXPECT_EQ(bytes, expected) << name << ", " << track.name;
+    }
+}
+
+} // namespace
+
+// Those that a rank sends; in place, those that it expects.
+TEST(Trace, HasTheBytesOfAlltoallsWithCounts) {
+    threads::Watchdog watchdog(280);
+    for (bool mixed : {false, true}) {
+        Directory directory;
+        JobShape shape{{2, 2}};
+        shape.trace = directory.path();
+        run(shape, [&](weft_comm *comm) {
+            weft_comm *made = mixed ? interleave(comm) : comm;
+            alltoalls_with_counts(made);
+            if (weft_rank(comm) % 2 == 0)
+                alltoalls_with_counts(comm->world->process_comm);
+            EXPECT_EQ(weft_barrier(made), WEFT_SUCCESS);
+            if (mixed) {
+                EXPECT_EQ(weft_comm_free(&made), WEFT_SUCCESS);
+            }
+        });
+        for (int process = 0; process < 2; process++) {
+            Timeline timeline(directory.path() + "/trace." + std::to_string(process) + ".json");
+            for (int thread = 0; thread < 2; thread++) {
+                int rank = 2 * process + thread;
+                expect_bytes_of_alltoalls(timeline.rank(rank), mixed ? 2 * thread + process : rank, 4);
+            }
+            for (const auto &[where, track] : timeline.tracks)
+                if (track.name.find("process rank") == 0)
+                    expect_bytes_of_alltoalls(track, process, 2);
+        }
+    }
+}
+
 TEST(Trace, IsNothingWhenNobodyAsks) {
     threads::Watchdog watchdog(280);
     JobShape shape{{2, 2}};
