@@ -189,6 +189,7 @@ struct weft_comm {
     weft_comm
         *origin;      /* the process communicator, or the handle of weft_team_enter, that it descends from; else NULL */
     weft_comm *inner; /* the same by places, for collectives to run on; NULL: ranks are their places */
+    weft_comm *outer; /* of an inner one: the user's, which notes for both; else NULL */
     _Atomic int derived; /* of others: communicators that descend from it and stand */
     /* Of a thread communicator the thread's own, of a process communicator under the funnel: */
     intra_mailbox *mailbox;

@@ -248,7 +248,7 @@ static weft_comm *open_own(making *of, weft_team *team) {
         of->inner->rank = of->plan.place;
         of->inner->agent = comm->agent;
         of->inner->observer = comm->observer;
-        of->inner->traces = false; /* the user's calls are on the other */
+        of->inner->outer = comm;
         comm->inner = of->inner;
     }
     return comm;

@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <hier/observe.h>
+#include <hier/sides.h>
 
 /* What all ranks of the others in the list of blocks send to this one, but for those that thread 0 finds in its place already. */
 static hier_moved received(const weft_comm *comm, const hier_arguments *a) {
     const hier_layout *layout = comm->layout;
-    size_t first = layout->offsets[comm->node], end = layout->offsets[comm->node + 1];
+    int first = comm->thread ? 0 : (int)layout->offsets[comm->node];
+    int end = comm->thread ? comm->size : (int)layout->offsets[comm->node + 1];
     bool w = a->collective == INTER_ALLTOALLW;
     hier_moved moved = {0, 0};
-    for (size_t rank = comm->thread ? 0 : first; rank < (comm->thread ? (size_t)comm->size : end); rank++) {
+    for (int place = first; place < end; place++) {
+        int rank = hier_layout_rank(layout, place);
         size_t block = a->recv_counts[rank] * (w ? a->recv_types[rank] : a->recv_type)->size_bytes;
-        moved.messages += rank != (size_t)comm->rank && block;
-        moved.bytes += rank != (size_t)comm->rank ? block : 0;
+        moved.messages += rank != comm->rank && block;
+        moved.bytes += rank != comm->rank ? block : 0;
     }
     return moved;
 }
 
 /* The rank whose buffers the node's blocks go by: the root, elsewhere the first one. */
 static bool is_host(const weft_comm *comm, const hier_arguments *a) {
-    int root_node = hier_layout_node(comm->layout, a->root);
+    int root_node = hier_layout_node(comm->layout, hier_layout_place(comm->layout, a->root));
     return root_node == comm->node ? comm->rank == a->root : comm->thread == 0;
 }
 
@@ -61,6 +64,13 @@ hier_moved hier_moved_otherwise(const weft_comm *comm, const hier_arguments *a) 
         break;
     }
     return (hier_moved){bytes ? blocks : 0, blocks * bytes};
+}
+
+uint64_t hier_traced_bytes(const weft_comm *comm, const hier_arguments *a) {
+    if (!inter_is(a->collective, INTER_BIT(INTER_ALLTOALLV) | INTER_BIT(INTER_ALLTOALLW)))
+        return a->bytes ? a->bytes : a->own_bytes;
+    const hier_side side = a->in_place ? hier_side_received(comm, a) : hier_side_sent(comm, a);
+    return hier_side_bytes(&side);
 }
 
 void hier_trace_begin(weft_comm *comm) {
@@ -117,7 +127,7 @@ void hier_trace_call(weft_comm *comm, const hier_arguments *a, int code) {
     hier_event *event = end_call(comm);
     if (event) {
         event->call = a->call;
-        event->bytes = a->bytes ? a->bytes : a->own_bytes;
+        event->bytes = hier_traced_bytes(comm, a);
         event->root = rooted ? a->root : -1;
         event->peer = event->tag = -1;
         event->failed = code != 0;

@@ -37,6 +37,8 @@ static inline uint64_t hier_trace_now(const weft_comm *comm) {
 
 /* observe.c: what is not on the fast path. Not marked as cold: that would be compiled for size, and take 100 ns longer. */
 hier_moved hier_moved_otherwise(const weft_comm *comm, const hier_arguments *arguments);
+/** hier_event.bytes of a collective, by the user's arguments. */
+uint64_t hier_traced_bytes(const weft_comm *comm, const hier_arguments *arguments);
 void hier_trace_begin(weft_comm *comm);
 void hier_trace_call(weft_comm *comm, const hier_arguments *arguments, int code);
 /** An operation of a request; the caller is the observer's writer. */
@@ -107,19 +109,26 @@ static inline int hier_observe_end(weft_comm *comm, const hier_arguments *argume
     return code;
 }
 
+/** Where the call that the user is in is noted: on his handle, also where it runs on the inner one. */
+static inline hier_noted *hier_noted_of(weft_comm *comm) {
+    return comm->outer ? &comm->outer->noted : &comm->noted;
+}
+
 static inline void hier_observe_choice(weft_comm *comm, const inter_algorithm *process, int thread) {
     if (!hier_traces(comm))
         return;
-    comm->noted.process = process;
-    comm->noted.thread = thread;
+    hier_noted *noted = hier_noted_of(comm);
+    noted->process = process;
+    noted->thread = thread;
 }
 
 /** The rank has waited for the part between processes, which began and ended at these times. */
 static inline void hier_observe_network(weft_comm *comm, const uint64_t network_ticks[2]) {
     if (!hier_traces(comm))
         return;
-    comm->noted.network_ticks[0] = network_ticks[0];
-    comm->noted.network_ticks[1] = network_ticks[1];
+    hier_noted *noted = hier_noted_of(comm);
+    noted->network_ticks[0] = network_ticks[0];
+    noted->network_ticks[1] = network_ticks[1];
 }
 
 /**
@@ -163,12 +172,13 @@ static inline void hier_count_send(core_counters *counters, enum core_reach reac
     core_count_traffic(counters, WEFT_COUNTED_MESSAGES, reach, 1, bytes);
 }
 
-/** A message of any form is sent, to a rank of `node`. */
+/** A message of any form is sent, to a rank of the communicator's `node`. */
 static inline void hier_observe_send(const weft_comm *comm, int node, size_t bytes) {
+    const bool *on_host = comm->world->observation.on_host;
     hier_count_send(&hier_observer_of(comm)->counters,
-                    node == comm->node                       ? CORE_INSIDE
-                    : comm->world->observation.on_host[node] ? CORE_ON_HOST
-                                                             : CORE_BETWEEN_HOSTS,
+                    node == comm->node                                 ? CORE_INSIDE
+                    : on_host[hier_layout_process(comm->layout, node)] ? CORE_ON_HOST
+                                                                       : CORE_BETWEEN_HOSTS,
                     bytes);
 }
 

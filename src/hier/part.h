@@ -35,8 +35,8 @@ typedef struct hier_part {
     weft_op op;      /* of a persistent one: the user's, who may free it when none is under way */
     /* As the user's arguments have it, which need not stay: */
     hier_moved moved;
-    uint64_t bytes;
-    uint64_t began_ticks; /* when traced, as are the next: */
+    uint64_t bytes; /* when traced, as are the next: */
+    uint64_t began_ticks;
     uint64_t network_ticks[2];
 } hier_part;
 

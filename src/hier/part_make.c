@@ -209,7 +209,7 @@ int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persis
     }
     part->base.call = arguments->call;
     part->moved = hier_moved_by_last(comm, arguments);
-    part->bytes = arguments->bytes ? arguments->bytes : arguments->own_bytes;
+    part->bytes = hier_traces(comm) ? hier_traced_bytes(comm, arguments) : 0;
     weft_comm *on = hier_is_ordered(comm, arguments) ? comm->inner : comm;
     int code = prepare(comm, part, persistent, number);
     if (code) {

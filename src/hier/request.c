@@ -53,6 +53,17 @@ void hier_requests_free(weft_comm *comm) {
         }
 }
 
+/* hier_event.bytes */
+static uint64_t traced_bytes(const inter_view *view) {
+    const size_t *counts = view->in_place ? view->recv_counts : view->send_counts;
+    uint64_t bytes = 0;
+    if (!inter_is(view->collective, INTER_BIT(INTER_ALLTOALLV) | INTER_BIT(INTER_ALLTOALLW)))
+        return view->count * view->element_bytes;
+    for (int rank = 0; rank < view->size; rank++)
+        bytes += counts[rank];
+    return bytes;
+}
+
 static inline void observe_end(const hier_operation *request) {
     const inter_view *view = &request->plan.view;
     if (!request->began_ticks)
@@ -60,7 +71,7 @@ static inline void observe_end(const hier_operation *request) {
     hier_observe_finish(request->base.comm,
                         &(hier_event){.call = request->base.call,
                                       .began_ticks = request->began_ticks,
-                                      .bytes = view->count * view->element_bytes,
+                                      .bytes = traced_bytes(view),
                                       .process = request->plan.algorithm,
                                       .thread = -1,
                                       .root = inter_is(view->collective, INTER_ROOTED) ? view->root : -1,

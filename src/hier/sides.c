@@ -50,7 +50,7 @@ hier_side hier_side_received(const weft_comm *comm, const hier_arguments *a) {
     return made;
 }
 
-static size_t bytes_of_side(const hier_side *side) {
+size_t hier_side_bytes(const hier_side *side) {
     size_t bytes = 0;
     if (!side->counts)
         return side->blocks ? side->blocks * core_data_bytes(hier_side_block(side, 0)) : 0;
@@ -61,7 +61,7 @@ static size_t bytes_of_side(const hier_side *side) {
 
 size_t hier_bytes_moved(const weft_comm *comm, const hier_arguments *a) {
     const hier_side out = hier_side_sent(comm, a), in = hier_side_received(comm, a);
-    const size_t half = bytes_of_side(&out) / 2 + bytes_of_side(&in) / 2; /* each fits a size_t */
+    const size_t half = hier_side_bytes(&out) / 2 + hier_side_bytes(&in) / 2; /* each fits a size_t */
     return comm->layout->crowded ? 2 * half : half;
 }
 

@@ -51,6 +51,9 @@ static inline core_data hier_side_block(const hier_side *side, size_t block) {
     return hier_elements_at(side->buffer, displ, side->type, count);
 }
 
+/** Of all blocks, of checked arguments. */
+size_t hier_side_bytes(const hier_side *side);
+
 /** What core_stream_pays() is asked of a rank: half of what it gives and gets, all of it where a core carries two. Of checked arguments. */
 size_t hier_bytes_moved(const weft_comm *comm, const hier_arguments *arguments);
 

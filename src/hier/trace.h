@@ -24,7 +24,7 @@ typedef struct hier_event {
     uint64_t began_ticks, ended_ticks;
     uint64_t network_ticks[2];      /* of the part between processes; 0, 0: none that the track's rank waited for */
     const inter_algorithm *process; /* the selector's, or NULL */
-    uint64_t bytes;
+    uint64_t bytes; /* of a message, a vector or a block; of alltoallv and alltoallw of all that the rank sends */
     int32_t root, peer, tag; /* −1: it has none */
     int8_t thread;           /* enum hier_thread_algorithm, or −1 */
     uint8_t kind;            /* enum hier_event_kind */

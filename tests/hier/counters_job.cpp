@@ -103,20 +103,25 @@ traffic::Nodes nodes_of(weft_comm *comm) {
     return nodes;
 }
 
-// The bytes that a call of every rank sends between the processes. `counts`: one rank of each process does for all of it.
-uint64_t crossing(weft_comm *comm, bool counts, inter_collective kind, const std::function<void()> &call) {
+// Bytes: between the processes, and within them.
+struct Bytes {
+    uint64_t between, inside;
+};
+
+// What a call of every rank moves. `counts`: one rank of each process does for all of it.
+Bytes moved(weft_comm *comm, bool counts, inter_collective kind, const std::function<void()> &call) {
     auto now = [&] {
         EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS);
-        weft_counters counters = counters_now();
+        weft_counter_row row = counters_now().rows[kind];
         EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS);
-        return counters.rows[kind].on_host.bytes + counters.rows[kind].between_hosts.bytes;
+        return Bytes{row.on_host.bytes + row.between_hosts.bytes, row.inside.bytes};
     };
-    uint64_t before = now();
+    Bytes before = now();
     call();
-    uint64_t sum = now() - before;
-    if (!counts)
-        sum = 0;
-    EXPECT_EQ(weft_allreduce(WEFT_IN_PLACE, &sum, 1, WEFT_UINT64_T, WEFT_SUM, comm), WEFT_SUCCESS);
+    Bytes after = now(), sum{};
+    if (counts)
+        sum = {after.between - before.between, after.inside - before.inside};
+    EXPECT_EQ(weft_allreduce(WEFT_IN_PLACE, &sum, 2, WEFT_UINT64_T, WEFT_SUM, comm), WEFT_SUCCESS);
     return sum;
 }
 
@@ -132,7 +137,7 @@ weft_datatype *word_with_a_gap() {
 } // namespace
 
 // Wherever the ranks of a communicator are (ORACLE_SPLIT: a part of the threads, interleaved over the nodes), and however their
-// elements lie, no more crosses than must. Without reduce_scatters of ranks that are interleaved: those go by the fixed bracketing
+// elements lie, no more crosses than must, and inside changes hands what must. Without reduce_scatters of ranks that are interleaved: those go by the fixed bracketing
 // (core/bracket.h), whose operands are not the nodes' sums.
 TEST(CountersOf, PartsAndDerivedTypes) {
     weft_datatype *apart = word_with_a_gap();
@@ -154,16 +159,18 @@ TEST(CountersOf, PartsAndDerivedTypes) {
                 key.crowded = comm->layout->crowded;
                 const inter_algorithm &algorithm = *hier_select(&comm->world->selector, key).process;
                 const uint64_t expected = traffic::bytes_between(nodes, kind, words, root, algorithm);
+                const uint64_t inside = traffic::bytes_inside(nodes, kind, words, root);
                 std::string what = std::string(weft_counted_name(weft_counted(kind))) + ", " + std::to_string(words);
                 for (traffic::Form form : traffic::forms)
                     for (const weft_datatype *type : {WEFT_UINT64_T, (const weft_datatype *)apart})
                         if (type != apart || !computes) {
                             auto call = [&] { traffic::perform(comm, kind, words, root, form, type); };
-                            uint64_t sum = crossing(comm, counts, kind, call);
-                            job::check(sum == expected, comm,
+                            Bytes sum = moved(comm, counts, kind, call);
+                            job::check(sum.between == expected && sum.inside == inside, comm,
                                        what + (type == apart ? ", with gaps" : "") + ", form " +
-                                           std::to_string(int(form)) + ": " + std::to_string(sum) +
-                                           " bytes cross, expected " + std::to_string(expected));
+                                           std::to_string(int(form)) + ": " + std::to_string(sum.between) +
+                                           " bytes cross, expected " + std::to_string(expected) + "; inside " +
+                                           std::to_string(sum.inside) + ", expected " + std::to_string(inside));
                         }
             }
     });

@@ -218,6 +218,83 @@ TEST(CountersOfMessages, AreCountedWhereTheyAreSent) {
     }
 }
 
+// Communicators of processes 1, 2 and 3, whose nodes have other numbers than the processes: 1 and 3 are on one host.
+TEST(CountersOfMessages, GoByTheProcessesOfACommunicatorThatWasSplit) {
+    threads::Watchdog watchdog(280);
+    for (bool of_threads : {true, false})
+        for (size_t bytes : {size_t(8), size_t(100000)}) {
+            weft_counters sum = count(JobShape{{1, 1, 1, 1}}, [&](weft_comm *comm) {
+                weft_comm *parent = of_threads ? comm : comm->world->process_comm, *part = nullptr;
+                int rank = weft_rank(parent);
+                ASSERT_EQ(weft_comm_split(parent, rank ? 0 : WEFT_COLOR_UNDEFINED, rank, &part), WEFT_SUCCESS);
+                if (!part)
+                    return;
+                std::vector<char> out(bytes), in(bytes);
+                int next = weft_rank(part) == 2 ? 0 : weft_rank(part) + 1;
+                for (bool waits : {true, false}) {
+                    weft_request *requests[2] = {};
+                    EXPECT_EQ(weft_irecv(in.data(), bytes, WEFT_BYTE, WEFT_ANY_SOURCE, 1, part, &requests[0]),
+                              WEFT_SUCCESS);
+                    EXPECT_EQ(waits ? weft_send(out.data(), bytes, WEFT_BYTE, next, 1, part)
+                                    : weft_isend(out.data(), bytes, WEFT_BYTE, next, 1, part, &requests[1]),
+                              WEFT_SUCCESS);
+                    EXPECT_EQ(weft_waitall(waits ? 1 : 2, requests, WEFT_STATUSES_IGNORE), WEFT_SUCCESS);
+                }
+                EXPECT_EQ(weft_comm_free(&part), WEFT_SUCCESS);
+            });
+            const weft_counter_row &row = sum.rows[WEFT_COUNTED_MESSAGES];
+            std::string what = std::string(of_threads ? "threads, " : "processes, ") + std::to_string(bytes) + " bytes";
+            EXPECT_EQ(row.operations, 6u) << what;
+            EXPECT_EQ(row.inside.messages, 0u) << what;
+            EXPECT_EQ(row.on_host.messages, 2u) << what; // from 3 to 1
+            EXPECT_EQ(row.on_host.bytes, 2 * bytes) << what;
+            EXPECT_EQ(row.between_hosts.messages, 4u) << what; // from 1 to 2, and on to 3
+            EXPECT_EQ(row.between_hosts.bytes, 4 * bytes) << what;
+        }
+}
+
+namespace {
+
+// On a communicator whose ranks are on nodes 0, 1, 0, 1, or as the team's (0, 0, 1, 1): one call for each root.
+weft_counter_row count_of_split(inter_collective kind, bool interleaved, traffic::Form form) {
+    weft_counters sum = count(
+        JobShape{{2, 2}},
+        [&](weft_comm *comm) {
+            int rank = weft_rank(comm), key = interleaved ? rank % 2 * 2 + rank / 2 : rank;
+            weft_comm *made = nullptr;
+            ASSERT_EQ(weft_comm_split(comm, 0, key, &made), WEFT_SUCCESS);
+            ASSERT_EQ(made->inner != nullptr, interleaved);
+            for (int root = 0; root < 4; root++)
+                traffic::perform(made, kind, 9, root, form);
+            EXPECT_EQ(weft_comm_free(&made), WEFT_SUCCESS);
+        },
+        reads);
+    return sum.rows[kind];
+}
+
+} // namespace
+
+// Ranks that have places (hier/layout.h) count as those that are in order: in collectives that a split does not call itself.
+TEST(CountersOfPlaces, AreThoseOfRanks) {
+    threads::Watchdog watchdog(280);
+    traffic::Nodes interleaved{{2, 2}, {0, 1, 0, 1}}, in_order{{2, 2}};
+    for (inter_collective kind : {INTER_GATHER, INTER_SCATTER, INTER_ALLTOALL, INTER_GATHERV, INTER_SCATTERV,
+                                  INTER_ALLGATHERV, INTER_ALLTOALLV, INTER_ALLTOALLW})
+        for (traffic::Form form : traffic::forms) {
+            const weft_counter_row mixed = count_of_split(kind, true, form), plain = count_of_split(kind, false, form);
+            uint64_t expected[2] = {0, 0};
+            for (int root = 0; root < 4; root++) {
+                expected[0] += traffic::bytes_inside(interleaved, kind, 9, root);
+                expected[1] += traffic::bytes_inside(in_order, kind, 9, root);
+            }
+            std::string what =
+                std::string(weft_counted_name(weft_counted(kind))) + ", form " + std::to_string(int(form));
+            EXPECT_EQ(mixed.inside.bytes, expected[0]) << what;
+            EXPECT_EQ(plain.inside.bytes, expected[1]) << what;
+            EXPECT_EQ(mixed.inside.messages, plain.inside.messages) << what;
+        }
+}
+
 // A rank that comes late makes the others wait: in a collective, and for a message.
 TEST(CountersOfWaiting, GrowWhenSomebodyIsLate) {
     threads::Watchdog watchdog(280);

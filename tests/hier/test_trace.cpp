@@ -3,6 +3,7 @@
 #include "sim_worlds.h"
 #include "timeline.h"
 
+#include <algorithm>
 #include <filesystem>
 extern "C" {
 #include <hier/trace.h>
@@ -145,6 +146,153 @@ TEST_P(Shapes, EveryOperationIsASpanOfItsRanksTrack) {
 INSTANTIATE_TEST_SUITE_P(Sim, Shapes,
                          ::testing::Values(std::vector<int>{3}, std::vector<int>{2, 2}, std::vector<int>{1, 3, 2},
                                            std::vector<int>{1, 1}));
+
+namespace {
+
+// Ranks on nodes 0, 1, 0, 1: they have places.
+weft_comm *interleave(weft_comm *comm) {
+    int rank = weft_rank(comm);
+    weft_comm *made = nullptr;
+    EXPECT_EQ(weft_comm_split(comm, 0, rank % 2 * 2 + rank / 2, &made), WEFT_SUCCESS);
+    EXPECT_NE(made->inner, nullptr);
+    return made;
+}
+
+} // namespace
+
+// What a communicator whose ranks have places runs on notes for the one that its user has, in every form.
+TEST(Trace, HasAlgorithmsAndPhasesOfRanksThatHavePlaces) {
+    threads::Watchdog watchdog(280);
+    for (weft_thread_level level : {WEFT_THREAD_SERIALIZED, WEFT_THREAD_FUNNELED}) {
+        Directory directory;
+        JobShape shape{{2, 2}, level};
+        shape.trace = directory.path();
+        run(shape, [](weft_comm *comm) {
+            weft_comm *made = interleave(comm);
+            int in[4] = {1, 2, 3, 4}, out[4];
+            weft_request *request = nullptr;
+            EXPECT_EQ(weft_allreduce(in, out, 4, WEFT_INT, WEFT_SUM, made), WEFT_SUCCESS);
+            EXPECT_EQ(weft_alltoall(in, 1, WEFT_INT, out, 1, WEFT_INT, made), WEFT_SUCCESS);
+            EXPECT_EQ(weft_iallreduce(in, out, 4, WEFT_INT, WEFT_SUM, made, &request), WEFT_SUCCESS);
+            EXPECT_EQ(weft_wait(&request, WEFT_STATUS_IGNORE), WEFT_SUCCESS);
+            EXPECT_EQ(weft_allreduce_init(in, out, 4, WEFT_INT, WEFT_SUM, made, &request), WEFT_SUCCESS);
+            EXPECT_EQ(weft_start(&request), WEFT_SUCCESS);
+            EXPECT_EQ(weft_wait(&request, WEFT_STATUS_IGNORE), WEFT_SUCCESS);
+            EXPECT_EQ(weft_request_free(&request), WEFT_SUCCESS);
+            EXPECT_EQ(weft_comm_free(&made), WEFT_SUCCESS);
+        });
+        for (int rank = 0; rank < 4; rank++) {
+            Track track = Timeline(directory.path() + "/trace." + std::to_string(rank / 2) + ".json").rank(rank);
+            for (const char *name : {"weft_allreduce", "weft_alltoall", "weft_iallreduce", "weft_allreduce_init"}) {
+                auto found = std::find_if(track.spans.begin(), track.spans.end(),
+                                          [&](const Span &span) { return span.name == name; });
+                ASSERT_NE(found, track.spans.end()) << name;
+                EXPECT_NE(found->algorithm.find('/'), std::string::npos) << name << ": " << found->algorithm;
+                auto networks = std::count_if(track.spans.begin(), track.spans.end(), [&](const Span &span) {
+                    return span.name == "network" && span.began_ns >= found->began_ns &&
+                           span.ended_ns <= found->ended_ns;
+                });
+                EXPECT_EQ(networks, 1) << name << ", rank " << rank;
+            }
+        }
+    }
+}
+
+namespace {
+
+// Alltoallvs and alltoallws of ints in every form: one in which rank r sends 3r + i + 1 of them to rank i, and one in place of r + i + 1.
+void alltoalls_with_counts(weft_comm *comm) {
+    size_t rank = size_t(weft_rank(comm)), size = size_t(weft_size(comm));
+    std::vector<size_t> out(size), in(size), both(size);
+    std::vector<ptrdiff_t> displs(size), displs_bytes(size);
+    std::vector<const weft_datatype *> types(size, WEFT_INT);
+    std::vector<int> send(100 * size), recv(100 * size);
+    for (size_t i = 0; i < size; i++) {
+        out[i] = 3 * rank + i + 1;
+        in[i] = 3 * i + rank + 1;
+        both[i] = rank + i + 1;
+        displs[i] = ptrdiff_t(100 * i);
+        displs_bytes[i] = ptrdiff_t(400 * i);
+    }
+#define ALLTOALLV          send.data(), out.data(), displs.data(), WEFT_INT, recv.data(), in.data(), displs.data(), WEFT_INT
+#define ALLTOALLV_IN_PLACE WEFT_IN_PLACE, nullptr, nullptr, nullptr, recv.data(), both.data(), displs.data(), WEFT_INT
+#define ALLTOALLW                                                                                                      \
+    send.data(), out.data(), displs_bytes.data(), types.data(), recv.data(), in.data(), displs_bytes.data(),           \
+        types.data()
+#define ALLTOALLW_IN_PLACE                                                                                             \
+    WEFT_IN_PLACE, nullptr, nullptr, nullptr, recv.data(), both.data(), displs_bytes.data(), types.data()
+    EXPECT_EQ(weft_alltoallv(ALLTOALLV, comm), WEFT_SUCCESS);
+    EXPECT_EQ(weft_alltoallv(ALLTOALLV_IN_PLACE, comm), WEFT_SUCCESS);
+    EXPECT_EQ(weft_alltoallw(ALLTOALLW, comm), WEFT_SUCCESS);
+    EXPECT_EQ(weft_alltoallw(ALLTOALLW_IN_PLACE, comm), WEFT_SUCCESS);
+    weft_request *request = nullptr;
+    auto complete = [&](int code) {
+        EXPECT_EQ(code, WEFT_SUCCESS);
+        EXPECT_EQ(weft_wait(&request, WEFT_STATUS_IGNORE), WEFT_SUCCESS);
+    };
+    complete(weft_ialltoallv(ALLTOALLV, comm, &request));
+    complete(weft_ialltoallv(ALLTOALLV_IN_PLACE, comm, &request));
+    complete(weft_ialltoallw(ALLTOALLW, comm, &request));
+    complete(weft_ialltoallw(ALLTOALLW_IN_PLACE, comm, &request));
+    auto start_and_free = [&](int code) {
+        EXPECT_EQ(code, WEFT_SUCCESS);
+        complete(weft_start(&request));
+        EXPECT_EQ(weft_request_free(&request), WEFT_SUCCESS);
+    };
+    start_and_free(weft_alltoallv_init(ALLTOALLV, comm, &request));
+    start_and_free(weft_alltoallv_init(ALLTOALLV_IN_PLACE, comm, &request));
+    start_and_free(weft_alltoallw_init(ALLTOALLW, comm, &request));
+    start_and_free(weft_alltoallw_init(ALLTOALLW_IN_PLACE, comm, &request));
+#undef ALLTOALLV
+#undef ALLTOALLV_IN_PLACE
+#undef ALLTOALLW
+#undef ALLTOALLW_IN_PLACE
+}
+
+void expect_bytes_of_alltoalls(const Track &track, long long rank, long long size) {
+    long long ranks = size * (size + 1) / 2; // 1 + … + size
+    std::vector<long long> expected = {4 * (3 * rank * size + ranks), 4 * (rank * size + ranks)};
+    for (const char *name : {"weft_alltoallv", "weft_alltoallw", "weft_ialltoallv", "weft_ialltoallw",
+                             "weft_alltoallv_init", "weft_alltoallw_init"}) {
+        std::vector<long long> bytes;
+        for (const Span &span : track.spans)
+            if (span.name == name)
+                bytes.push_back(span.bytes);
+        EXPECT_EQ(bytes, expected) << name << ", " << track.name;
+    }
+}
+
+} // namespace
+
+// Those that a rank sends; in place, those that it expects.
+TEST(Trace, HasTheBytesOfAlltoallsWithCounts) {
+    threads::Watchdog watchdog(280);
+    for (bool mixed : {false, true}) {
+        Directory directory;
+        JobShape shape{{2, 2}};
+        shape.trace = directory.path();
+        run(shape, [&](weft_comm *comm) {
+            weft_comm *made = mixed ? interleave(comm) : comm;
+            alltoalls_with_counts(made);
+            if (weft_rank(comm) % 2 == 0)
+                alltoalls_with_counts(comm->world->process_comm);
+            EXPECT_EQ(weft_barrier(made), WEFT_SUCCESS);
+            if (mixed) {
+                EXPECT_EQ(weft_comm_free(&made), WEFT_SUCCESS);
+            }
+        });
+        for (int process = 0; process < 2; process++) {
+            Timeline timeline(directory.path() + "/trace." + std::to_string(process) + ".json");
+            for (int thread = 0; thread < 2; thread++) {
+                int rank = 2 * process + thread;
+                expect_bytes_of_alltoalls(timeline.rank(rank), mixed ? 2 * thread + process : rank, 4);
+            }
+            for (const auto &[where, track] : timeline.tracks)
+                if (track.name.find("process rank") == 0)
+                    expect_bytes_of_alltoalls(track, process, 2);
+        }
+    }
+}
 
 TEST(Trace, IsNothingWhenNobodyAsks) {
     threads::Watchdog watchdog(280);

@@ -242,10 +242,10 @@ size_t bytes_inside(const Nodes &nodes, inter_collective kind, size_t words, int
         }
     }
     // With lengths of their own rank by rank: of the host's node what is its own stays where it is.
-    int first = 0;
+    std::vector<int> firsts(nodes.count(), -1); // rank of each node
     for (int rank = 0; rank < int(ranks); rank++) {
-        int node = nodes.node_of(rank);
-        first = rank && node == nodes.node_of(rank - 1) ? first : rank;
+        int node = nodes.node_of(rank), &first = firsts[size_t(node)];
+        first = first < 0 ? rank : first;
         int host = node == nodes.node_of(root) ? root : first;
         if (kind == INTER_GATHERV || kind == INTER_SCATTERV)
             sum += rank == host ? 0 : words_of(words, rank) * 8;
