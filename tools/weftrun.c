@@ -40,8 +40,11 @@ static _Noreturn void be_job(const weftrun_options *options, const char *session
     /* The terminal's signals come through the front, once. One session for all ranks: Linux shares the cores out between sessions
      * (autogroups), and a rank alone in its own could not yield to another one. */
     setsid();
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    int signals = signalfd(-1, handled, SFD_CLOEXEC | SFD_NONBLOCK);
+    sigset_t awaited = *handled;
+    sigaddset(&awaited, WEFTRUN_FRONT_DIED);
+    sigprocmask(SIG_BLOCK, &awaited, NULL); /* blocked, it comes though it was ignored */
+    prctl(PR_SET_PDEATHSIG, WEFTRUN_FRONT_DIED);
+    int signals = signalfd(-1, &awaited, SFD_CLOEXEC | SFD_NONBLOCK);
     if (signals < 0)
         weftrun_say("cannot wait for signals: %s", strerror(errno));
     if (signals < 0 || getppid() != front) {
@@ -102,10 +105,11 @@ int main(int argc, char **argv) {
     status = attend(job, &handled);
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
-    weftrun_say("its own process (pid %ld) was killed by signal %d (%s); the job ends", (long)job, WTERMSIG(status),
-                strsignal(WTERMSIG(status)));
     weftrun_processes_end_orphans();
     weftrun_session_remove_shared_memory(NULL, 0, began);
     weftrun_session_remove(session);
+    /* Last: here it may block, when stderr takes nothing. */
+    weftrun_say("its own process (pid %ld) was killed by signal %d (%s); the job ends", (long)job, WTERMSIG(status),
+                strsignal(WTERMSIG(status)));
     return 128 + WTERMSIG(status);
 }

@@ -8,7 +8,7 @@
  * a job that was killed.
  *
  * One file a concern, from the top: weftrun.c (front), weftrun_job.c (supervision), weftrun_options.c, weftrun_server.c
- * (PMIx), weftrun_binding.c (hwloc), weftrun_processes.c (start and end), weftrun_output.c (--tag-output), weftrun_rollcall.c (what
+ * (PMIx), weftrun_binding.c (hwloc), weftrun_processes.c (start and end), weftrun_output.c (stdout and stderr), weftrun_rollcall.c (what
  * the ranks wait in), weftrun_session.c (what lies in the file system), weftrun_observe.c (--counters, --trace).
  */
 #ifndef WEFTRUN_H
@@ -36,6 +36,9 @@ enum {
     WEFTRUN_EXIT_NOT_FOUND = 127,
 };
 
+/* What the kernel sends the job when the front is killed: none of those that the user may have told weftrun to ignore. */
+#define WEFTRUN_FRONT_DIED SIGRTMIN
+
 typedef struct weftrun_options {
     int processes;
     int threads; /* 0: -t was not given */
@@ -55,7 +58,7 @@ typedef struct weftrun_options {
  */
 int weftrun_options_read(weftrun_options *options, int argc, char **argv);
 
-/** "weftrun: " + the sentence + newline on stderr, in one write. */
+/** "weftrun: " + the sentence + newline on stderr: weftrun_output_say(). */
 void weftrun_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* weftrun_session.c: the session directory, weftrun-<uid>-<pid>, which libpmix fills */
@@ -105,19 +108,26 @@ bool weftrun_binding_make(weftrun_binding *binding, const weftrun_options *optio
 void weftrun_binding_report(const weftrun_binding *binding, const weftrun_options *options, const pid_t *pids);
 void weftrun_binding_free(weftrun_binding *binding);
 
-/* weftrun_output.c: --tag-output */
+/* weftrun_output.c: what the job writes on stdout and stderr */
 
 typedef struct weftrun_output weftrun_output;
 
-/** NULL: said why. */
+/** There is one at most. NULL: said why. */
 weftrun_output *weftrun_output_open(int processes);
+/**
+ * Writes whole lines of weftrun's own on stderr. While an output is open it does not block: lines wait in it, behind those of the ranks, when stderr does
+ * not take them now. One thread uses it.
+ */
+void weftrun_output_say(const char *text, size_t bytes);
 /** The write end of a rank's pipe; stream 1 or 2. The caller closes it after the fork. -1: said why. */
 int weftrun_output_pipe(weftrun_output *output, int rank, int stream);
 /** How many entries weftrun_output_poll fills at most. */
 size_t weftrun_output_poll_max(const weftrun_output *output);
 /** Fills `fds` with what is waited for, and returns how many; 0: every pipe has ended and all is written. */
 size_t weftrun_output_poll(weftrun_output *output, struct pollfd *fds);
-/** Moves what poll said can be moved. Never blocks. */
+/** Do lines wait for somebody to read stdout or stderr? */
+bool weftrun_output_waits(const weftrun_output *output);
+/** Moves what poll said can be moved. Never blocks. What was said since weftrun_output_poll is left to the next time. */
 void weftrun_output_move(weftrun_output *output, const struct pollfd *fds, size_t count);
 /** Was something lost, as on a full disk? It has been said. */
 bool weftrun_output_failed(const weftrun_output *output);
@@ -146,8 +156,8 @@ bool weftrun_processes_start(weftrun_processes *processes, const weftrun_options
 int weftrun_processes_reap(weftrun_processes *processes, int *wait_status);
 /** Sends a signal to every rank that runs: to its process group, but SIGUSR2 to the rank alone. */
 void weftrun_processes_signal(const weftrun_processes *processes, int signal);
-/** Ends every descendant that is left when the ranks have ended: processes that they started and left behind. */
-void weftrun_processes_end_orphans(void);
+/** Ends every descendant that is left when the ranks have ended: processes that they started and left behind. False: some cannot be ended; said so. */
+bool weftrun_processes_end_orphans(void);
 void weftrun_processes_free(weftrun_processes *processes);
 
 /* weftrun_rollcall.c */

@@ -162,13 +162,20 @@ static int threads_of(const weftrun_options *options, int cores) {
 void weftrun_binding_report(const weftrun_binding *binding, const weftrun_options *options, const pid_t *pids) {
     size_t processors = binding->set_bytes * 8;
     double *load = calloc(processors, sizeof(*load)), highest = 0; /* threads a processor */
-    fprintf(stderr, "%7s %10s %8s  %s\n", "process", "pid", "threads", binding->bound ? "cores" : "cores (not bound)");
+    char *table = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&table, &bytes);
+    if (!out) {
+        free(load);
+        return;
+    }
+    fprintf(out, "%7s %10s %8s  %s\n", "process", "pid", "threads", binding->bound ? "cores" : "cores (not bound)");
     for (int rank = 0; rank < options->processes; rank++) {
         const cpu_set_t *set = binding->sets[rank];
         int cores = CPU_COUNT_S(binding->set_bytes, set), threads = threads_of(options, cores);
         char text[512];
         describe(set, binding->set_bytes, text, sizeof(text));
-        fprintf(stderr, "%7d %10ld %8d  %s\n", rank, (long)pids[rank], threads, text);
+        fprintf(out, "%7d %10ld %8d  %s\n", rank, (long)pids[rank], threads, text);
         for (size_t i = 0; load && i < processors; i++) {
             if (CPU_ISSET_S(i, binding->set_bytes, set)) {
                 load[i] += (double)threads / cores;
@@ -176,6 +183,9 @@ void weftrun_binding_report(const weftrun_binding *binding, const weftrun_option
             }
         }
     }
+    if (fclose(out) == 0)
+        weftrun_output_say(table, bytes);
+    free(table);
     if (highest > 1 + 1e-9)
         weftrun_say("warning: threads share cores (up to %.3g threads a core), so they wait for each other", highest);
     free(load);

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const double GRACE_S = 1.0;    /* between SIGTERM and SIGKILL */
+static const double GRACE_S = 1.0;    /* between SIGTERM and SIGKILL, and for somebody to read what is left */
 static const double STARTING_S = 0.5; /* between two looks at who is in weft_init */
 static const double ABSENT_S = 1.0;   /* so long may a rank be in PMIx that another has ended without */
 
@@ -24,12 +24,14 @@ struct job {
     const weftrun_options *options;
     weftrun_processes processes;
     weftrun_binding binding;
-    weftrun_output *output; /* NULL without --tag-output */
+    weftrun_output *output;
     core_collector *rollcall;
     int signals;
     int status;
     bool ending;
+    bool hurried;                /* a signal or the time limit wants the end: readers have GRACE_S */
     double time_limit_s, kill_s; /* on now_s()'s clock; 0: none */
+    double read_s;               /* when drain() gives up; 0: it has not begun, or there is no limit */
     int absent;                  /* a rank that has ended well without ever having been in PMIx; -1: none */
     double absent_s;             /* when others that wait for it have done so long enough; 0: nobody is seen to */
     bool starts;                 /* to look for ranks that are in weft_init for too long */
@@ -119,6 +121,25 @@ static void look_at_ended(struct job *job) {
         judge(job, failed, failed_status);
 }
 
+/* Those that the user may send, and the front's death. */
+static bool is_to_end(int signal) {
+    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT ||
+           signal == WEFTRUN_FRONT_DIED;
+}
+
+static void end_by_signal(struct job *job, int signal) {
+    job->hurried = true;
+    if (job->ending) {
+        kill_now(job);
+        return;
+    }
+    if (signal == WEFTRUN_FRONT_DIED)
+        weftrun_say("its first process was killed; the job ends");
+    else
+        weftrun_say("ended by signal %d (%s)", signal, strsignal(signal));
+    end(job, 128 + signal);
+}
+
 static void look_at_signals(struct job *job) {
     struct signalfd_siginfo info;
     bool child = false;
@@ -132,11 +153,8 @@ static void look_at_signals(struct job *job) {
             weftrun_processes_signal(&job->processes, signal);
         } else if (signal == SIGTSTP) {
             weftrun_processes_signal(&job->processes, SIGSTOP);
-        } else if (!job->ending) {
-            weftrun_say("ended by signal %d (%s)", signal, strsignal(signal));
-            end(job, 128 + signal);
-        } else {
-            kill_now(job);
+        } else if (is_to_end(signal)) {
+            end_by_signal(job, signal);
         }
     }
     if (child)
@@ -170,6 +188,7 @@ static void time_out(struct job *job) {
     list_ranks(job, runs, ranks);
     weftrun_say("time-out after %g s; %d of %d processes still ran: %s", job->options->timeout_s,
                 job->processes.running, job->processes.count, ranks);
+    job->hurried = true;
     end(job, WEFTRUN_EXIT_TIMEOUT);
 }
 
@@ -227,6 +246,12 @@ static double earlier(double one, double other) {
     return one <= 0 || (other > 0 && other < one) ? other : one;
 }
 
+/* How long poll may sleep until `when_s`, in ms; 0 stands for never. */
+static int ms_until(double when_s) {
+    double left_ms = (when_s - now_s()) * 1e3 + 1;
+    return when_s <= 0 ? -1 : left_ms < 0 ? 0 : left_ms > 1e6 ? 1000000 : (int)left_ms;
+}
+
 /* Handles the limits that have passed and returns how long poll may sleep, in ms. */
 static int look_at_clock(struct job *job) {
     double now = now_s();
@@ -242,8 +267,7 @@ static int look_at_clock(struct job *job) {
                   : job->absent >= 0 ? earlier(job->time_limit_s, now + ABSENT_S / 4)
                   : job->starts      ? earlier(job->time_limit_s, now + STARTING_S)
                                      : job->time_limit_s;
-    double left_ms = (next - now_s()) * 1e3 + 1;
-    return next <= 0 ? -1 : left_ms < 0 ? 0 : left_ms > 1e6 ? 1000000 : (int)left_ms;
+    return ms_until(next);
 }
 
 /* fds: room for 3 + what the output needs. */
@@ -252,15 +276,15 @@ static void supervise(struct job *job, struct pollfd *fds) {
         fds[0] = (struct pollfd){.fd = job->signals, .events = POLLIN};
         fds[1] = (struct pollfd){.fd = job->ending ? -1 : weftrun_server_abort_fd(), .events = POLLIN};
         fds[2] = (struct pollfd){.fd = job->ending ? -1 : core_collector_fd(job->rollcall), .events = POLLIN};
-        size_t count = job->output ? weftrun_output_poll(job->output, fds + 3) : 0;
-        int wait_ms = look_at_clock(job), answer_ms = job->ending ? -1 : core_collector_wait_ms(job->rollcall);
+        int wait_ms = look_at_clock(job); /* before it is asked what waits to be written: it may say something */
+        size_t count = weftrun_output_poll(job->output, fds + 3);
+        int answer_ms = job->ending ? -1 : core_collector_wait_ms(job->rollcall);
         int ready = poll(fds, 3 + count, wait_ms < 0 || (answer_ms >= 0 && answer_ms < wait_ms) ? answer_ms : wait_ms);
         if (!job->ending)
             weftrun_rollcall_move(job->rollcall, &job->processes);
         if (ready <= 0)
             continue;
-        if (job->output)
-            weftrun_output_move(job->output, fds + 3, count);
+        weftrun_output_move(job->output, fds + 3, count);
         if (fds[1].revents)
             look_at_abort(job);
         if (fds[0].revents)
@@ -268,31 +292,59 @@ static void supervise(struct job *job, struct pollfd *fds) {
     }
 }
 
-/* Writes what the ranks printed before they ended, as long as nobody interrupts. */
-static void drain(struct job *job, struct pollfd *fds) {
-    for (size_t count; job->output && (count = weftrun_output_poll(job->output, fds + 1)) > 0;) {
+static bool is_interrupted(struct job *job) {
+    struct signalfd_siginfo info;
+    while (read(job->signals, &info, sizeof(info)) == sizeof(info))
+        if (is_to_end((int)info.ssi_signo))
+            return job->hurried = true;
+    return false;
+}
+
+static void tell_unread(struct job *job) {
+    if (job->status || job->time_limit_s <= 0 || now_s() < job->time_limit_s)
+        return;
+    job->status = WEFTRUN_EXIT_TIMEOUT;
+    weftrun_say("time-out after %g s; all processes have ended, but what they printed has not been read",
+                job->options->timeout_s);
+}
+
+/*
+ * Writes what the ranks printed before they ended, and what weftrun said, as long as nobody interrupts. All of it is there: a pipe that is empty has nothing
+ * more to give, also when somebody still holds its other end. So only who reads weftrun's output is waited for.
+ */
+static void drain(struct job *job, struct pollfd *fds, bool orphans) {
+    double grace_s = now_s() + GRACE_S;
+    if (job->read_s <= 0) {
+        job->read_s = job->hurried || orphans ? grace_s : job->time_limit_s;
+        if (job->read_s > 0 && job->read_s < grace_s)
+            job->read_s = grace_s; /* the limit has just passed: who reads gets everything all the same */
+    }
+    for (size_t count; (count = weftrun_output_poll(job->output, fds + 1)) > 0;) {
+        bool waits = weftrun_output_waits(job->output);
         fds[0] = (struct pollfd){.fd = job->signals, .events = POLLIN};
-        if (poll(fds, 1 + count, -1) <= 0)
-            continue;
-        weftrun_output_move(job->output, fds + 1, count);
-        struct signalfd_siginfo info;
-        while (fds[0].revents && read(job->signals, &info, sizeof(info)) == sizeof(info))
-            if (info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP ||
-                info.ssi_signo == SIGQUIT)
-                return;
+        int ready = poll(fds, 1 + count, waits ? ms_until(job->read_s) : 0);
+        if (ready > 0)
+            weftrun_output_move(job->output, fds + 1, count);
+        if ((ready == 0 && !waits) || (ready > 0 && fds[0].revents && is_interrupted(job)))
+            return;
+        if (job->read_s > 0 && now_s() >= job->read_s) {
+            tell_unread(job);
+            return;
+        }
     }
 }
 
 static bool start(struct job *job, const char *session, const sigset_t *inherited_mask) {
     const weftrun_options *options = job->options;
-    if (!weftrun_observe_open(options, session) || !weftrun_binding_make(&job->binding, options) ||
+    if (!(job->output = weftrun_output_open(options->processes)) || !weftrun_observe_open(options, session) ||
+        !weftrun_binding_make(&job->binding, options) ||
         !(job->rollcall = weftrun_rollcall_open(session, weftrun_server_namespace(), options->processes)) ||
-        !weftrun_server_start(session, options->processes) ||
-        (options->tag_output && !(job->output = weftrun_output_open(options->processes))))
+        !weftrun_server_start(session, options->processes))
         return false;
     if (options->timeout_s > 0)
         job->time_limit_s = now_s() + options->timeout_s;
-    if (!weftrun_processes_start(&job->processes, options, &job->binding, job->output, inherited_mask))
+    weftrun_output *tagged = options->tag_output ? job->output : NULL;
+    if (!weftrun_processes_start(&job->processes, options, &job->binding, tagged, inherited_mask))
         end(job, WEFTRUN_EXIT_ERROR); /* it said why; what was started ends in supervise() */
     else if (options->report_bindings)
         weftrun_binding_report(&job->binding, options, job->processes.pids);
@@ -313,14 +365,15 @@ int weftrun_job(const weftrun_options *options, const char *session, int signals
         job.status = WEFTRUN_EXIT_ERROR;
     } else {
         supervise(&job, fds);
-        weftrun_processes_end_orphans();
-        drain(&job, fds);
+        drain(&job, fds, !weftrun_processes_end_orphans());
         if ((!weftrun_observe_report(options, session) || weftrun_output_failed(job.output)) && !job.status)
             job.status = WEFTRUN_EXIT_ERROR;
         weftrun_session_remove_shared_memory(job.processes.pids, job.processes.count, began);
         /* Where ranks were killed while they connected, libpmix 4.2 may lock itself up in there, or worse. */
         stopped = !job.ending && weftrun_server_stop();
     }
+    if (fds && job.output)
+        drain(&job, fds, false); /* what was said since */
     weftrun_session_remove(session);
     weftrun_output_close(job.output);
     core_collector_close(job.rollcall);

@@ -96,7 +96,7 @@ static void print_row(FILE *out, const struct row *row) {
     fprintf(out, " %10.3f\n", (double)row->values[VALUES - 1] * 1e-9);
 }
 
-/* In one write, like all that weftrun says. Rows of which nothing happened are left out. */
+/* In one piece, like all that weftrun says. Rows of which nothing happened are left out. */
 static void print_table(const struct table *table, int processes) {
     char *text = NULL;
     size_t bytes = 0;
@@ -116,10 +116,8 @@ static void print_table(const struct table *table, int processes) {
                 print_row(out, &table->rows[i]);
                 break;
             }
-    if (fclose(out) == 0) {
-        ssize_t written = write(STDERR_FILENO, text, bytes);
-        (void)written; /* there is nowhere else to say it */
-    }
+    if (fclose(out) == 0)
+        weftrun_output_say(text, bytes);
     free(text);
 }
 

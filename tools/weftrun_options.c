@@ -77,8 +77,7 @@ void weftrun_say(const char *format, ...) {
     if (used > sizeof(line) - 2)
         used = sizeof(line) - 2;
     line[used++] = '\n';
-    ssize_t written = write(STDERR_FILENO, line, used);
-    (void)written; /* there is nowhere else to say it */
+    weftrun_output_say(line, used);
 }
 
 static bool read_number(const char *what, const char *text, int max, int *number) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * --tag-output: reads what the ranks print from pipes and writes it line by line with "[rank] " in front.
+ * --tag-output: reads what the ranks print from pipes and writes it line by line with "[rank] " in front. And what weftrun itself says.
  *
  * Nothing here may block, or a reader that stopped (a pager) would keep weftrun from its signals and its time limit. So
  * a stream is written only when poll() says that it takes data, and while lines wait for it, its ranks' pipes are not
@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,17 +32,20 @@ struct source {
 };
 
 struct weftrun_output {
+    bool tagged; /* there are pipes of ranks */
     bool failed;
     int processes;
     struct sink sinks[2];
     struct source sources[]; /* rank * 2 + (stream - 1) */
 };
 
+static weftrun_output *current; /* NULL: none is open. For weftrun_output_say(), which is called from everywhere */
+
 weftrun_output *weftrun_output_open(int processes) {
     size_t sources = (size_t)processes * 2;
     weftrun_output *output = calloc(1, sizeof(*output) + sources * sizeof(*output->sources));
     if (!output) {
-        weftrun_say("no memory for --tag-output");
+        weftrun_say("no memory for the output");
         return NULL;
     }
     output->processes = processes;
@@ -49,6 +53,7 @@ weftrun_output *weftrun_output_open(int processes) {
         output->sinks[stream].fd = stream + STDOUT_FILENO;
     for (size_t i = 0; i < sources; i++)
         output->sources[i].fd = -1;
+    current = output;
     return output;
 }
 
@@ -61,6 +66,7 @@ int weftrun_output_pipe(weftrun_output *output, int rank, int stream) {
     }
     fcntl(ends[0], F_SETFL, O_NONBLOCK); /* our end only */
     source->fd = ends[0];
+    output->tagged = true;
     return ends[1];
 }
 
@@ -81,6 +87,10 @@ size_t weftrun_output_poll(weftrun_output *output, struct pollfd *fds) {
                 fds[count++] = (struct pollfd){.fd = output->sources[rank * 2 + stream].fd, .events = POLLIN};
     }
     return count;
+}
+
+bool weftrun_output_waits(const weftrun_output *output) {
+    return output->sinks[0].begin < output->sinks[0].end || output->sinks[1].begin < output->sinks[1].end;
 }
 
 static void put(struct sink *sink, const char *text, size_t bytes) {
@@ -128,18 +138,26 @@ static void read_source(struct source *source, struct sink *sink, int rank) {
         end_source(source);
 }
 
+/* A pipe that poll() calls writable takes PIPE_BUF bytes without blocking. Of lines that are not longer none is cut: others write there, too. */
+static size_t next_piece(const struct sink *sink) {
+    const char *text = sink->text + sink->begin, *newline;
+    if (sink->end - sink->begin <= PIPE_BUF)
+        return sink->end - sink->begin;
+    newline = memrchr(text, '\n', PIPE_BUF);
+    return newline ? (size_t)(newline + 1 - text) : PIPE_BUF;
+}
+
 static void write_sink(weftrun_output *output, int stream) {
     struct sink *sink = &output->sinks[stream];
-    size_t bytes = sink->end - sink->begin;
-    /* A pipe that poll() calls writable takes PIPE_BUF bytes without blocking. */
-    ssize_t written = write(sink->fd, sink->text + sink->begin, bytes < PIPE_BUF ? bytes : PIPE_BUF);
+    ssize_t written = write(sink->fd, sink->text + sink->begin, next_piece(sink));
     if (written > 0) {
         sink->begin += (size_t)written;
     } else if (written < 0 && errno != EAGAIN && errno != EINTR) {
         /* Nobody reads any more: the ranks find their pipes closed, as they would without --tag-output. */
         if (errno != EPIPE) {
-            weftrun_say("the processes' output cannot be written: %s", strerror(errno));
-            output->failed = true;
+            if (stream == 0)
+                weftrun_say("the processes' output cannot be written: %s", strerror(errno));
+            output->failed = output->tagged;
         }
         sink->begin = sink->end;
         for (int rank = 0; rank < output->processes; rank++)
@@ -150,18 +168,34 @@ static void write_sink(weftrun_output *output, int stream) {
         sink->begin = sink->end = 0;
 }
 
+void weftrun_output_say(const char *text, size_t bytes) {
+    if (!current) {
+        ssize_t written = write(STDERR_FILENO, text, bytes);
+        (void)written; /* there is nowhere else to say it */
+        return;
+    }
+    struct sink *sink = &current->sinks[1];
+    struct pollfd writable = {.fd = sink->fd, .events = POLLOUT};
+    put(sink, text, bytes);
+    for (size_t before = SIZE_MAX; sink->end - sink->begin > 0 && sink->end - sink->begin < before;) {
+        before = sink->end - sink->begin;
+        if (poll(&writable, 1, 0) > 0)
+            write_sink(current, 1);
+    }
+}
+
 void weftrun_output_move(weftrun_output *output, const struct pollfd *fds, size_t count) {
     size_t next = 0; /* walks fds in the order in which weftrun_output_poll filled it */
     for (int stream = 0; stream < 2; stream++) {
         struct sink *sink = &output->sinks[stream];
-        if (sink->begin < sink->end) {
-            if (next < count && fds[next++].revents)
+        if (next < count && fds[next].fd == sink->fd) {
+            if (fds[next++].revents && sink->begin < sink->end)
                 write_sink(output, stream);
             continue;
         }
         for (int rank = 0; rank < output->processes; rank++) {
             struct source *source = &output->sources[rank * 2 + stream];
-            if (source->fd >= 0 && next < count && fds[next++].revents)
+            if (source->fd >= 0 && next < count && fds[next].fd == source->fd && fds[next++].revents)
                 read_source(source, sink, rank);
         }
     }
@@ -179,6 +213,7 @@ void weftrun_output_close(weftrun_output *output) {
             end_source(&output->sources[i]);
         free(output->sources[i].line);
     }
+    current = NULL;
     free(output->sinks[0].text);
     free(output->sinks[1].text);
     free(output);

@@ -91,8 +91,10 @@ bool weftrun_processes_start(weftrun_processes *processes, const weftrun_options
     processes->pids = calloc((size_t)count, sizeof(*processes->pids));
     processes->ended = calloc((size_t)count, sizeof(*processes->ended));
     bool good = processes->pids && processes->ended && null >= 0 && pipe2(error_pipe, O_CLOEXEC | O_NONBLOCK) == 0;
-    if (!good)
+    if (!good) {
         weftrun_say("cannot start the processes: %s", strerror(errno));
+        processes->count = 0; /* pids and ended may be missing */
+    }
     processes->error_fd = error_pipe[0];
     struct start start = {
         .program = options->program, .mask = inherited_mask, .error_fd = error_pipe[1], .parent = getpid()};
@@ -166,19 +168,20 @@ static void signal_children(int signal) {
     closedir(directory);
 }
 
-void weftrun_processes_end_orphans(void) {
+bool weftrun_processes_end_orphans(void) {
     /* Descendants become our children when their parents end, because we are a subreaper: one generation a round. */
     for (int round = 0; round < ORPHAN_ROUNDS; round++) {
         pid_t pid;
         while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
             continue;
         if (pid < 0)
-            return; /* no children left */
+            return true; /* no children left */
         if (round == 0 || round >= 20)
             signal_children(round == 0 ? SIGTERM : SIGKILL);
         usleep(10000);
     }
     weftrun_say("a process that one of the job left behind cannot be killed, and is left alone");
+    return false;
 }
 
 void weftrun_processes_free(weftrun_processes *processes) {

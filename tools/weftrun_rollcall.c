@@ -25,12 +25,6 @@ core_collector *weftrun_rollcall_open(const char *session, const char *job, int 
     return NULL;
 }
 
-static void write_all(const char *text, size_t bytes) {
-    for (ssize_t written; bytes > 0 && (written = write(STDERR_FILENO, text, bytes)) > 0;
-         text += written, bytes -= (size_t)written)
-        continue;
-}
-
 void weftrun_rollcall_move(core_collector *collector, const weftrun_processes *processes) {
     core_report report = core_collector_move(collector, processes->ended);
     char *text = NULL;
@@ -40,6 +34,6 @@ void weftrun_rollcall_move(core_collector *collector, const weftrun_processes *p
         return;
     core_roll_print_job(file, "weftrun", processes->count, report.roll, report.by_user);
     if (fclose(file) == 0)
-        write_all(text, bytes);
+        weftrun_output_say(text, bytes);
     free(text);
 }

@@ -23,6 +23,14 @@ bool contains(const std::string &text, const std::string &part) {
 /* Ranks that wait for ever, with a child each in a session of its own, that says when it is there. */
 const char forever[] = "setsid sh -c 'echo up; sleep 1000; true' & sleep 1000; true";
 
+/* A script with a pipe as descriptor 9 that nobody reads. */
+std::string with_stopped_reader(const std::string &commands) {
+    return "pipe=$XDG_RUNTIME_DIR/pipe; mkfifo $pipe && exec 9<>$pipe && rm $pipe; " + commands;
+}
+
+/* What a rank may print and end though nobody reads it: the pipes on its way take more. */
+const char some_output[] = "sh -c 'seq 20000; exit ";
+
 int parent_of(pid_t pid) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
     std::string number, name, state;
@@ -84,6 +92,33 @@ TEST(WeftrunEnd, TimeOutTellsWhoStillRan) {
 
 TEST(WeftrunEnd, NoTimeOutForAJobThatIsInTime) {
     EXPECT_EQ(run({"-n", "2", "--timeout", "600", "true"}).status, 0);
+}
+
+TEST(WeftrunEnd, TimeOutThoughNobodyReads) {
+    for (const std::string command : {"--tag-output yes >&9", "yes >&9 2>&9", "--tag-output yes >&9 2>&9"})
+        EXPECT_EQ(run(script({}, with_stopped_reader(WEFTRUN " --timeout 1 " + command + "; echo $?"))).out, "124\n")
+            << command;
+}
+
+TEST(WeftrunEnd, TimeOutWhenNobodyReadsWhatIsLeft) {
+    Result result = run(script(
+        {}, with_stopped_reader(WEFTRUN " --timeout 3 --tag-output " + std::string(some_output) + "0' >&9; echo $?")));
+    EXPECT_EQ(result.out, "124\n");
+    EXPECT_TRUE(contains(result.err, "time-out after 3 s")) << result.err;
+}
+
+TEST(WeftrunEnd, SignalsComeThroughThoughNobodyReads) {
+    Result result = run(script({}, with_stopped_reader(WEFTRUN " yes >&9 2>&9 & sleep 0.5; kill -USR1 $!; sleep 0.2; "
+                                                               "kill $!; wait $!; echo $?")));
+    EXPECT_EQ(result.out, "143\n") << result.err;
+}
+
+// As with a pager, for which the end of the output of a failed rank is what counts.
+TEST(WeftrunEnd, WhatAFailedRankPrintedWaitsForItsReader) {
+    Result result = run(script({}, "{ " WEFTRUN " --tag-output " + std::string(some_output) +
+                                       "3'; echo $? >&2; } | { sleep 2.5; wc -l; }"));
+    EXPECT_EQ(std::atoi(result.out.c_str()), 20000) << result.err;
+    EXPECT_TRUE(contains(result.err, "\n3\n")) << result.err;
 }
 
 class WeftrunSignal : public testing::TestWithParam<int> {};
@@ -154,6 +189,32 @@ TEST(WeftrunEnd, KillingItsSecondProcessEndsTheJobToo) {
     EXPECT_TRUE(contains(job.err(), "killed by signal 9")) << job.err();
     EXPECT_TRUE(job.all_gone());
     EXPECT_TRUE(job.clean());
+}
+
+TEST(WeftrunEnd, KillingWeftrunEndsTheJobThoughSigtermIsIgnored) {
+    Weftrun job(script({"-n", "2"}, forever), "", {SIGTERM});
+    ASSERT_TRUE(job.wait_for_output("up", 2));
+    job.signal(SIGTERM);
+    job.signal(SIGKILL);
+    EXPECT_EQ(job.wait(), 1000 + SIGKILL);
+    EXPECT_TRUE(job.all_gone());
+    EXPECT_TRUE(job.clean());
+}
+
+// As a process does that cannot be killed.
+TEST(WeftrunEnd, WhoHoldsARanksPipeIsNotWaitedFor) {
+    Weftrun job(script({"--tag-output"}, "trap 'echo last; exit 0' USR2; echo up; while :; do sleep 0.05; done"));
+    ASSERT_TRUE(job.wait_for_output("up"));
+    pid_t second = job_process(job);
+    int held = -1;
+    for (pid_t pid : job.processes())
+        if (parent_of(pid) == second)
+            held = open(("/proc/" + std::to_string(pid) + "/fd/1").c_str(), O_WRONLY | O_CLOEXEC);
+    ASSERT_GE(held, 0);
+    job.signal(SIGUSR2);
+    EXPECT_EQ(job.wait(), 0) << job.err();
+    EXPECT_EQ(job.out(), "[0] up\n[0] last\n");
+    close(held);
 }
 
 TEST(WeftrunEnd, TheNextStartSweepsWhatADoubleKillLeft) {
