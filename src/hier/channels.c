@@ -28,11 +28,13 @@ static int open_one(hier_world *world, int number) {
     int code = world->transport->open_channel(world->transport, number, world->directory, &channel->transport);
     if (!code)
         code = hier_channel_listen(channel);
-    if (code)
+    if (code) {
+        inter_directory_forget(world->directory, world->process_comm->rank * INTER_CHANNELS + number);
         close_one(channel);
-    else
+    } else {
         /* Release: pairs with hier_channel_at, for the progress thread. */
         atomic_store_explicit(&world->channels[number], channel, memory_order_release);
+    }
     return code;
 }
 

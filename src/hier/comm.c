@@ -104,8 +104,11 @@ static void free_process(weft_comm *comm) {
     weft_comm **link = &world->process_comm;
     while (*link && *link != comm)
         link = &(*link)->next_of_world;
-    if (*link)
+    if (*link) {
         *link = comm->next_of_world;
+        world->completions +=
+            own->mailbox.completions; /* the sum never falls: who waits for one of several looks at that */
+    }
     hier_funnel_leave(world);
     hier_requests_free(comm);
     hier_messages_free(comm);

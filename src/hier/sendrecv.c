@@ -65,7 +65,7 @@ int weft_sendrecv(const void *send, size_t send_count, const weft_datatype *send
     hier_envelope_fill(&out.envelope, __func__, send, send_count, send_type, dest, send_tag, comm, HIER_STANDARD);
     hier_envelope_fill(&in, __func__, recv, recv_count, recv_type, source, recv_tag, comm, HIER_STANDARD);
     int code = check_both(&out.envelope, &in, false);
-    return code ? code : exchange(&out, &in, status, __builtin_return_address(0));
+    return code ? hier_leave(comm, code) : exchange(&out, &in, status, __builtin_return_address(0));
 }
 
 int weft_sendrecv_replace(void *buffer, size_t count, const weft_datatype *type, int dest, int send_tag, int source,
@@ -78,8 +78,9 @@ int weft_sendrecv_replace(void *buffer, size_t count, const weft_datatype *type,
     void *copy = NULL;
     if (!code)
         code = put_copy(&out.envelope, &copy);
-    if (!code)
-        code = exchange(&out, &in, status, __builtin_return_address(0));
+    if (code)
+        return hier_leave(comm, code);
+    code = exchange(&out, &in, status, __builtin_return_address(0));
     free(copy);
     return code;
 }

@@ -114,10 +114,9 @@ void hier_fail(hier_call *call) {
         return;
     }
     /* Before the others see that it has left: what they wait for is not done. */
-    if (call->error == WEFT_ERR_MISMATCH)
-        call->disowned = intra_disown(&call->meeting);
-    else
+    if (call->error != WEFT_ERR_MISMATCH)
         intra_leave_undone(&call->meeting);
+    call->disowned = call->error == WEFT_ERR_MISMATCH && intra_disown(&call->meeting);
     /* Whoever still waits for this thread goes on, to notice it too; whoever still reads its buffers is waited for. */
     intra_post(&call->meeting, HIER_LEFT);
     call->gone = 0;

@@ -55,6 +55,12 @@ int inter_directory_put(inter_directory *directory, int channel, const void *add
     return WEFT_SUCCESS;
 }
 
+void inter_directory_forget(inter_directory *directory, int channel) {
+    entry *at = &directory->entries[channel];
+    free(at->address);
+    *at = (entry){0};
+}
+
 int inter_directory_find(const inter_directory *directory, int channel, const void **address, size_t *bytes) {
     const entry *at = &directory->entries[channel];
     if (!at->address)

@@ -26,6 +26,9 @@ void inter_directory_free(inter_directory *directory);
 /** Notes a channel's address. `channel` is process × INTER_CHANNELS + its number there. Errors: WEFT_ERR_NOMEM. */
 int inter_directory_put(inter_directory *directory, int channel, const void *address, size_t bytes);
 
+/** Takes the address of an own channel out that could not be used, and of which nobody was told. */
+void inter_directory_forget(inter_directory *directory, int channel);
+
 /** *address belongs to the directory. Errors: WEFT_ERR_RANK, there is no such channel. */
 int inter_directory_find(const inter_directory *directory, int channel, const void **address, size_t *bytes);
 

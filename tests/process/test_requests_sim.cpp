@@ -40,6 +40,71 @@ TEST_P(SimRequests, ThreadsWaitForRequestsOfTheirOwn) {
             });
 }
 
+// A message comes to who waits for one of several when another thread frees a communicator on which as many had come.
+TEST(SimWaits, SeeWhatCameThoughACommunicatorGoes) {
+    threads::Watchdog watchdog(120);
+    JobShape shape{{1, 1}, WEFT_THREAD_SERIALIZED, WEFT_WAIT_BLOCK};
+    SimWorlds worlds(shape);
+    worlds.run_processes([&](int rank, hier_world *world) {
+        weft_comm *waited = nullptr, *told = nullptr;
+        int rounds = 20, value = 0, never = 0;
+        EXPECT_EQ(weft_comm_dup(world->process_comm, &waited), WEFT_SUCCESS);
+        EXPECT_EQ(weft_comm_dup(world->process_comm, &told), WEFT_SUCCESS);
+        std::atomic<int> begun{0}, seen{0};
+        std::thread waiter;
+        if (rank == 0)
+            waiter = std::thread([&] {
+                int got = 0;
+                weft_request *requests[2] = {nullptr, nullptr};
+                EXPECT_EQ(weft_irecv(&never, 1, WEFT_INT, 1, 99, waited, &requests[1]), WEFT_SUCCESS);
+                for (int round = 1; round <= rounds; round++) {
+                    size_t index = 7;
+                    while (begun < round)
+                        std::this_thread::yield();
+                    EXPECT_EQ(weft_irecv(&got, 1, WEFT_INT, 1, 1, waited, &requests[0]), WEFT_SUCCESS);
+                    EXPECT_EQ(weft_waitany(2, requests, &index, WEFT_STATUS_IGNORE), WEFT_SUCCESS);
+                    EXPECT_EQ(index, 0u);
+                    EXPECT_EQ(got, round);
+                    seen = round;
+                }
+                EXPECT_EQ(weft_cancel(&requests[1]), WEFT_SUCCESS);
+                EXPECT_EQ(weft_wait(&requests[1], WEFT_STATUS_IGNORE), WEFT_SUCCESS);
+            });
+        for (int round = 1; round <= rounds; round++) {
+            weft_comm *gone = nullptr;
+            EXPECT_EQ(weft_comm_dup(told, &gone), WEFT_SUCCESS);
+            auto receive = [&](int tag, weft_comm *comm) {
+                EXPECT_EQ(weft_recv(&value, 1, WEFT_INT, 1 - rank, tag, comm, WEFT_STATUS_IGNORE), WEFT_SUCCESS);
+            };
+            auto send = [&](int tag, weft_comm *comm) {
+                EXPECT_EQ(weft_send(&round, 1, WEFT_INT, 1 - rank, tag, comm), WEFT_SUCCESS);
+            };
+            if (rank == 0) {
+                receive(0, gone);
+                receive(0, gone);
+                begun = round;
+                std::this_thread::sleep_for(std::chrono::milliseconds(2)); // it waits, in all likelihood
+                send(5, told);
+                receive(2, told);
+                EXPECT_EQ(weft_comm_free(&gone), WEFT_SUCCESS);
+                while (seen < round)
+                    std::this_thread::yield();
+            } else {
+                send(0, gone);
+                send(0, gone);
+                receive(5, told);
+                send(1, waited);
+                send(2, told);
+                EXPECT_EQ(weft_comm_free(&gone), WEFT_SUCCESS);
+            }
+        }
+        if (rank == 0)
+            waiter.join();
+        EXPECT_EQ(weft_comm_free(&waited), WEFT_SUCCESS);
+        EXPECT_EQ(weft_comm_free(&told), WEFT_SUCCESS);
+    });
+}
+
 INSTANTIATE_TEST_SUITE_P(Processes, SimRequests, ::testing::Values(1, 2, 3, 5));
 
 namespace {
