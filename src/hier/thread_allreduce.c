@@ -60,9 +60,12 @@ static void offer(hier_call *call) {
     INTRA_SHOW(&call->meeting, recv, call->arguments->recv);
 }
 
-static void copy_from_leader(const hier_call *call) {
-    if (call->comm->thread)
-        memcpy(call->arguments->recv, intra_offer_of(&call->meeting, 0)->recv, call->arguments->bytes);
+static void copy_from_leader(hier_call *call) {
+    const void *sum = intra_offer_of(&call->meeting, 0)->recv;
+    if (!sum)
+        hier_no_element(call);
+    else if (call->comm->thread)
+        memcpy(call->arguments->recv, sum, call->arguments->bytes);
 }
 
 static bool by_slices(hier_call *call) {
@@ -147,6 +150,8 @@ static bool by_leader(hier_call *call) {
         HIER_AWAIT_END(call, hier_await_network(call));
         if (hier_counts(call))
             hier_count(call, HIER_COUNTER_READY, 1);
+        if (call->error)
+            return true; /* nobody copies: the others learn it from the network part, or see no sum */
         HIER_AWAIT(call, await_copies(call));
     } else {
         if (hier_counts(call))

@@ -14,12 +14,12 @@ static int start(hier_call *call) {
 }
 
 static bool by_counter(hier_call *call) {
-    int threads = hier_threads(call);
     HIER_RESUME(call);
     hier_network(call, 0, HIER_READY, start);
+    intra_post(&call->meeting, HIER_OFFERED);
     hier_count(call, HIER_COUNTER_READY, 1);
     if (call->comm->thread == 0 || hier_single_node(call)) {
-        HIER_AWAIT(call, hier_await_count(call, HIER_COUNTER_READY, threads));
+        HIER_AWAIT(call, hier_await_operands(call)); /* all count, and are in the same call */
         intra_post(&call->meeting, HIER_READY);
     }
     HIER_AWAIT(call, hier_await_network(call));

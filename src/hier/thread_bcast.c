@@ -149,6 +149,8 @@ static bool by_counter(hier_call *call) {
         if (!root_node)
             HIER_AWAIT_END(call, hier_await_network(call));
         hier_count(call, HIER_COUNTER_READY, 1);
+        if (call->error)
+            return true; /* nobody copies */
         HIER_AWAIT(call, hier_await_count(call, HIER_COUNTER_DONE, threads - 1));
         HIER_AWAIT(call, hier_await_network(call));
     } else {

@@ -117,6 +117,27 @@ TEST(MismatchOfMany, EveryPair) {
     }
 }
 
+// Each counts up to where the other one waits.
+TEST(MismatchOfCounters, BarrierAndReduce) {
+    weft_options options = {};
+    options.algorithm = "barrier=/counter,reduce=/counter";
+    ASSERT_EQ(WEFT_SUCCESS, weft_init(&options)) << weft_last_error();
+    std::atomic<bool> in_reduce{false};
+    misuse::in_team(2, [&](weft_comm *comm, int) {
+        int one = 1, sum = 0;
+        if (weft_rank(comm)) {
+            in_reduce = true;
+            EXPECT_EQ(weft_reduce(&one, &sum, 1, WEFT_INT, WEFT_SUM, 0, comm), WEFT_ERR_MISMATCH);
+        } else {
+            while (!in_reduce)
+                std::this_thread::yield();
+            std::this_thread::sleep_for(std::chrono::milliseconds(5)); // it has counted, in all likelihood
+            EXPECT_EQ(weft_barrier(comm), WEFT_ERR_MISMATCH);
+        }
+    });
+    EXPECT_OK(weft_finalize());
+}
+
 // Two differ, and those for whom they wait come only when they have found out. Another part of the pairs by each list of algorithms.
 TEST_P(Mismatch, WithoutTheOthers) {
     signal(SIGALRM, say_what_hangs);

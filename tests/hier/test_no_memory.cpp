@@ -443,9 +443,12 @@ class VastReductions {
 };
 
 // By the threads of processes, or by the processes themselves.
-void reductions_of_several(const Threads &threads, bool reproducible, bool of_processes = false) {
+const char by_slices[] = "allreduce=/slices,reduce=/slices,reduce_scatter=/slices,scan=/slices,exscan=/slices";
+
+void reductions_of_several(const Threads &threads, bool reproducible, bool of_processes = false,
+                           const char *algorithm = by_slices) {
     JobShape shape{threads};
-    shape.algorithm = "allreduce=/slices,reduce=/slices,reduce_scatter=/slices,scan=/slices,exscan=/slices";
+    shape.algorithm = algorithm;
     shape.reproducible = reproducible;
     std::atomic<int> arrived{0};
     short_memory::hold(true);
@@ -546,9 +549,21 @@ TEST(NoMemory, ForWhatIsReadDirectly) {
     with_each_failing([] { of_several(2, "allgather=/direct,alltoall=/direct"); }, {true});
 }
 
+TEST(NoMemory, ForSeveralByCounter) {
+    short_memory::spare(sizeof(inter_sim_item));
+    with_each_failing([] { of_several(2, "barrier=/counter,bcast=/counter,reduce=/counter,allreduce=/counter"); },
+                      {true});
+}
+
 // Of elements that are too large for the stack: one thread lacks memory for what others get of it.
 TEST(NoMemory, ForReductionsOfAProcess) {
     with_each_failing([] { reductions_of_several({3}, false); }, {true});
+}
+
+TEST(NoMemory, ForReductionsByWhoCombinesForOthers) {
+    short_memory::spare(sizeof(inter_sim_item));
+    with_each_failing([] { reductions_of_several({3}, false, false, "allreduce=/counter,reduce=/counter"); }, {true});
+    with_each_failing([] { reductions_of_several({3, 1}, false, false, "allreduce=/tree,reduce=/tree"); }, {true});
 }
 
 TEST(NoMemory, ForReproducibleReductionsOfAProcess) {
