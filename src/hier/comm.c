@@ -106,8 +106,8 @@ static void free_process(weft_comm *comm) {
         link = &(*link)->next_of_world;
     if (*link) {
         *link = comm->next_of_world;
-        world->completions +=
-            own->mailbox.completions; /* the sum never falls: who waits for one of several looks at that */
+        /* The sum of all never falls: who waits for one of several looks at that. */
+        world->completions += own->mailbox.completions;
     }
     hier_funnel_leave(world);
     hier_requests_free(comm);

@@ -34,7 +34,8 @@ void hier_ledger_open(hier_world *world, hier_ledger *ledger) {
         return;
     if (before && (ledgers->open || ledgers->heard))
         hier_ledger_attend(world); /* those who ask about that one */
-    if (before)                    /* it is closed */
+    /* It is closed. Who asks later is told that it was left. */
+    if (before)
         ledgers->left[ledgers->lefts++ % HIER_LEDGER_LEFT] =
             (hier_left){before->context, before->generation, before->rank};
     ledger->opened = true;
