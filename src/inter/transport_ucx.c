@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOST_NS UINT64_C(1000000000)
+#define LOST_NS    UINT64_C(1000000000)
+#define PARTING_NS UINT64_C(1000000000)
 
 int inter_ucx_code(ucs_status_t status) {
     switch (status) {
@@ -230,21 +231,46 @@ static void ucx_lose(inter_transport *base, int peer) {
         ucp_request_free(request);
 }
 
-static void wait_for(inter_ucx *self, ucs_status_ptr_t request) {
-    if (!request || UCS_PTR_IS_ERR(request))
-        return;
-    while (ucp_request_check_status(request) == UCS_INPROGRESS)
+/* Until UCX is through with it, or the moment has come: was it? */
+static bool wait_until(inter_ucx *self, ucs_status_ptr_t request, uint64_t end_ns) {
+    if (!UCS_PTR_IS_PTR(request))
+        return true;
+    bool over;
+    while (!(over = ucp_request_check_status(request) != UCS_INPROGRESS) && core_now_ns() < end_ns)
         if (!ucp_worker_progress(self->worker))
             sched_yield(); /* the other end may need this core */
     ucp_request_free(request);
+    return over;
+}
+
+/*
+ * UCX makes a connection to another host by messages to and fro, and aborts (1.13, with assertions) who closes it, or finds it closed,
+ * while an answer of its own waits to go out. So who does not part in agreement with the others has his connections complete before he
+ * closes them; but not for ever: a peer that is not in weft just now does not answer.
+ */
+static void complete_connections(inter_ucx *self) {
+    ucp_request_param_t params = {.op_attr_mask = 0};
+    uint64_t end_ns = core_now_ns() + PARTING_NS;
+    for (int peer = 0; self->endpoints && peer < self->base.size; peer++)
+        if (self->endpoints[peer] && !self->base.failed[peer] && !is_here(self, peer))
+            wait_until(self, ucp_ep_flush_nbx(self->endpoints[peer], &params), end_ns);
 }
 
 static void ucx_disconnect(inter_transport *base, bool forced) {
     inter_ucx *self = inter_ucx_of(base);
     inter_ucx_am_forget(self);
+    forced |= base->failed_peer >= 0;
+    if (forced)
+        complete_connections(self);
     for (int peer = 0; self->endpoints && peer < base->size; peer++)
         if (self->endpoints[peer])
-            wait_for(self, close_endpoint(self, peer, forced || base->failed_peer >= 0));
+            wait_until(self, close_endpoint(self, peer, forced), UINT64_MAX);
+}
+
+/* Has UCX said all that it has to, by the connections that others have made, too? Within the same time. */
+static bool is_at_rest(inter_ucx *self) {
+    ucp_request_param_t params = {.op_attr_mask = 0};
+    return wait_until(self, ucp_worker_flush_nbx(self->worker, &params), core_now_ns() + PARTING_NS);
 }
 
 static void free_self(inter_ucx *self) {
@@ -257,9 +283,12 @@ static void free_self(inter_ucx *self) {
 static void ucx_close(inter_transport *base) {
     inter_ucx *self = inter_ucx_of(base);
     ucx_disconnect(base, false);
-    if (self->worker)
+    inter_ucx *whole = self->whole ? self->whole : self;
+    if (self->worker && is_at_rest(self))
         ucp_worker_destroy(self->worker);
-    if (self->context && !self->directory)
+    else if (self->worker)
+        whole->left = true; /* to UCX, which does nothing by itself: the kernel closes what it has open */
+    if (self->context && self == whole && !self->left)
         ucp_cleanup(self->context);
     inter_ucx_am_free(self);
     free_self(self);
@@ -405,6 +434,7 @@ static int ucx_open_channel(inter_transport *base, int number, inter_directory *
     if (!self)
         return WEFT_ERR_NOMEM;
     self->directory = directory;
+    self->whole = whole;
     self->context = whole->context;
     int code = open_worker(self);
     if (!code)

@@ -26,7 +26,9 @@ typedef struct inter_ucx {
     inter_bootstrap *bootstrap;
     size_t card_bytes;
     inter_directory *directory; /* of a channel: where its peers are; else NULL */
-    ucp_context_h context;      /* of a channel: that of the transport which it belongs to */
+    struct inter_ucx *whole;    /* of a channel: the transport which it belongs to; else NULL */
+    ucp_context_h context;      /* of a channel: the whole's */
+    bool left;                  /* a worker that uses the context could not be freed */
     ucp_worker_h worker;
     ucp_ep_h *endpoints; /* by rank; NULL until first use */
     uint64_t *lost_ns;   /* by rank: since when it is out of reach, as others say; 0: they do not */
