@@ -102,7 +102,8 @@ void hier_agent_part(weft_comm *comm) {
         hier_roster_rename(&comm->world->roster, &agent->activity, comm, oldest_of(agent));
         return;
     }
-    self = NULL;
+    if (self == agent) /* not that of a thread that has ended, for which its heir leaves */
+        self = NULL;
     if (comm->world->progresses)
         hier_lending_part(comm->world, agent);
     hier_roster_remove(&comm->world->roster, &agent->activity);

@@ -279,6 +279,56 @@ TEST(Teams, ThreadsMayLeaveAndComeBack) {
     });
 }
 
+// A thread that takes the place of one that has ended may leave for it, and goes on with all that is its own: what it has under way in
+// one team moves while it waits in another.
+TEST(Teams, LeftForAThreadThatHasEnded) {
+    threads::Watchdog watchdog(60);
+    JobShape shape{{1}};
+    SimWorlds worlds(shape);
+    worlds.run_processes([&](int, hier_world *world) {
+        std::vector<uint64_t> own(1 << 17, 1), others(own);
+        weft_team *first = nullptr, *second = nullptr, *ended = nullptr;
+        ASSERT_EQ(weft_team_create(world->process_comm, 2, &first), WEFT_SUCCESS);
+        ASSERT_EQ(weft_team_create(world->process_comm, 2, &second), WEFT_SUCCESS);
+        ASSERT_EQ(weft_team_create(world->process_comm, 1, &ended), WEFT_SUCCESS);
+        weft_comm *of_ended = nullptr;
+        pthread_t who_ended{};
+        bool takes_its_place = false;
+        std::thread([&] {
+            who_ended = pthread_self();
+            EXPECT_EQ(weft_team_enter(ended, 0, &of_ended), WEFT_SUCCESS);
+        }).join();
+        std::thread heir([&] {
+            weft_comm *of_first = nullptr, *of_second = nullptr;
+            weft_request *request = nullptr;
+            EXPECT_EQ(weft_team_enter(first, 0, &of_first), WEFT_SUCCESS);
+            takes_its_place = pthread_equal(who_ended, pthread_self());
+            EXPECT_EQ(weft_team_leave(&of_ended), takes_its_place ? WEFT_SUCCESS : WEFT_ERR_THREAD);
+            EXPECT_EQ(weft_team_enter(second, 0, &of_second), WEFT_SUCCESS);
+            EXPECT_EQ(
+                weft_iallreduce(WEFT_IN_PLACE, own.data(), own.size(), WEFT_UINT64_T, WEFT_SUM, of_first, &request),
+                WEFT_SUCCESS);
+            EXPECT_EQ(weft_barrier(of_second), WEFT_SUCCESS);
+            EXPECT_EQ(weft_wait(&request, nullptr), WEFT_SUCCESS);
+            EXPECT_EQ(weft_team_leave(&of_second), WEFT_SUCCESS);
+            EXPECT_EQ(weft_team_leave(&of_first), WEFT_SUCCESS);
+        });
+        weft_comm *of_first = nullptr, *of_second = nullptr;
+        EXPECT_EQ(weft_team_enter(first, 1, &of_first), WEFT_SUCCESS);
+        EXPECT_EQ(weft_team_enter(second, 1, &of_second), WEFT_SUCCESS);
+        EXPECT_EQ(weft_allreduce(WEFT_IN_PLACE, others.data(), others.size(), WEFT_UINT64_T, WEFT_SUM, of_first),
+                  WEFT_SUCCESS);
+        EXPECT_EQ(weft_barrier(of_second), WEFT_SUCCESS);
+        EXPECT_EQ(weft_team_leave(&of_second), WEFT_SUCCESS);
+        EXPECT_EQ(weft_team_leave(&of_first), WEFT_SUCCESS);
+        heir.join();
+        EXPECT_EQ(own.back() + others.back(), 4u);
+        EXPECT_EQ(weft_team_free(&first), WEFT_SUCCESS);
+        EXPECT_EQ(weft_team_free(&second), WEFT_SUCCESS);
+        EXPECT_EQ(weft_team_free(&ended), takes_its_place ? WEFT_SUCCESS : WEFT_ERR_BUSY);
+    });
+}
+
 // Teams one after the other use the same context again.
 TEST(Teams, AreMadeAndFreedManyTimes) {
     threads::Watchdog watchdog(280);
