@@ -284,7 +284,9 @@ static int anchor(const char *name, char path[CORE_PATH_BYTES]) {
 int core_config_anchor(core_config *config) {
     int code = anchor("WEFT_COUNTERS", config->counters);
     code = code ? code : anchor("WEFT_TRACE", config->trace);
-    return code ? code : anchor("WEFT_HANG_REPORT", config->hang_report);
+    if (!code && config->hang_timeout) /* else there will be none, wherever this process may stand */
+        code = anchor("WEFT_HANG_REPORT", config->hang_report);
+    return code;
 }
 
 void core_config_print(FILE *file, const core_config *config) {

@@ -20,17 +20,17 @@ static void read_set(core_topology *topology, const cpu_set_t *set, size_t bytes
             topology->allowed_hash = (topology->allowed_hash ^ (uint64_t)cpu) * 0x100000001b3u;
 }
 
-/*
- * Whose set tells what this process may use. An OpenMP runtime that binds its threads has bound this one by now, to the core
- * of one thread; what it had to choose from is then best known to the process that started this one.
- */
-static pid_t owner_of_cores(void) {
+/* Of the program's OpenMP runtime, if it has one. */
+extern int omp_get_num_procs(void) __attribute__((weak));
+
+/* How many cores an OpenMP runtime that binds threads had to choose from: it has bound this one by now, to those of one thread. 0: none does. */
+static int cores_of_openmp(void) {
     static const char *const binding[] = {"OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"};
     const char *bind = getenv("OMP_PROC_BIND");
     bool bound = bind && strcasecmp(bind, "false") != 0;
     for (size_t i = 0; !bind && !bound && i < sizeof(binding) / sizeof(binding[0]); i++)
         bound = getenv(binding[i]) != NULL;
-    return bound ? getppid() : 0;
+    return bound && omp_get_num_procs ? omp_get_num_procs() : 0;
 }
 
 /* False when the kernel does not tell. */
@@ -86,10 +86,22 @@ static void read_cache(core_topology *topology) {
     }
 }
 
+/* What OpenMP chose from is as a rule what the process may use that started this one, whose set is then the better one. */
+static void read_own_cores(core_topology *topology) {
+    const core_topology none = {.allowed_hash = 0xcbf29ce484222325u};
+    *topology = none;
+    read_cores(topology, 0);
+    const int more = cores_of_openmp();
+    if (more <= topology->allowed_cores)
+        return;
+    core_topology of_parent = none;
+    if (read_cores(&of_parent, getppid()) && of_parent.allowed_cores == more)
+        *topology = of_parent;
+    topology->allowed_cores = more;
+}
+
 void core_topology_read(core_topology *topology) {
-    *topology = (core_topology){.allowed_hash = 0xcbf29ce484222325u};
-    if (!read_cores(topology, owner_of_cores()))
-        read_cores(topology, 0);
+    read_own_cores(topology);
     read_cache(topology);
     if (topology->allowed_cores < 1)
         topology->allowed_cores = 1;

@@ -19,9 +19,13 @@ struct hier_collect {
     int over;         /* an event descriptor: the thread is to end */
 };
 
+void hier_report_name(const hier_world *world, char name[HIER_REPORT_BYTES]) {
+    snprintf(name, HIER_REPORT_BYTES, "%s.%d", world->config.hang_report, world->process_comm->rank);
+}
+
 FILE *hier_report_open(const hier_world *world) {
-    char name[CORE_PATH_BYTES + 16], when[64] = "";
-    snprintf(name, sizeof(name), "%s.%d", world->config.hang_report, world->process_comm->rank);
+    char name[HIER_REPORT_BYTES], when[64] = "";
+    hier_report_name(world, name);
     FILE *file = fopen(name, "ae");
     struct tm broken_down;
     time_t now = time(NULL);

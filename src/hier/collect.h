@@ -22,6 +22,10 @@ void hier_collect_start(hier_world *world);
 /** Ends it and frees all. May be NULL. */
 void hier_collect_close(hier_collect *collect);
 
+/** The file of a process's reports. */
+#define HIER_REPORT_BYTES (CORE_PATH_BYTES + 16)
+void hier_report_name(const hier_world *world, char name[HIER_REPORT_BYTES]);
+
 /** The report of a process, opened to be appended to, with the time written; or NULL: what cannot be written is lost. */
 FILE *hier_report_open(const hier_world *world);
 

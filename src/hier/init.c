@@ -116,6 +116,7 @@ static void leave_to_parent(void) {
     hier_world *world = atomic_exchange_explicit(&current, NULL, memory_order_relaxed);
     if (world)
         hier_void_handles(world);
+    hier_observation_fork();
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* whoever had it is not here */
 }
 
@@ -135,7 +136,8 @@ int weft_init(const weft_options *options) {
     if (!code)
         code = core_config_anchor(&config);
     if (!code) {
-        hier_selector names; /* mistakes in the configuration are found before the other processes are bothered */
+        /* Mistakes in the configuration are found before the other processes are bothered. Not on the stack: it has 50 KB. */
+        static hier_selector names;
         code = hier_selector_init(&names, config.algorithm);
         if (!code)
             code = hier_observation_check(&config);

@@ -76,9 +76,16 @@ void hier_observation_start(hier_world *world) {
     }
 }
 
+static bool forked; /* under the lock of weft_init, or by the only thread */
+
+void hier_observation_fork(void) {
+    forked = true;
+}
+
 void hier_observation_number(hier_world *world) {
     static int sessions;
     world->observation.session = ++sessions;
+    world->observation.child = forked ? (long)getpid() : 0;
 }
 
 void hier_observation_close(hier_world *world) {
@@ -156,10 +163,12 @@ void hier_counters_sum(hier_world *world, weft_counters *sums) {
 
 int hier_file_write(const hier_world *world, const char *variable, const char *directory, const char *kind,
                     const char *ending, hier_file_writer *write, const void *argument) {
-    char path[CORE_PATH_BYTES + 64], part[sizeof(path) + 8], later[16] = "";
+    char path[CORE_PATH_BYTES + 64], part[sizeof(path) + 8], later[48] = "";
     const int rank = world->process_comm->rank, session = world->observation.session;
     if (session > 1)
         snprintf(later, sizeof(later), ".%d", session);
+    if (world->observation.child)
+        snprintf(later + strlen(later), sizeof(later) - strlen(later), ".%ld", world->observation.child);
     snprintf(path, sizeof(path), "%s/%s.%d%s%s", directory, kind, rank, later, ending);
     snprintf(part, sizeof(part), "%s.part", path);
     FILE *file = fopen(part, "we");

@@ -50,6 +50,7 @@ typedef struct hier_observation {
     bool *on_host;       /* the processes of this host, by rank */
     bool traces;
     int session;      /* how often the process has started weft with this time; 0: not by weft_init */
+    long child;       /* of a process that was forked from one that had called weft_init: its pid; else 0 */
     int64_t ahead_ns; /* to be added to this process's clock: it is then that of process 0's host */
 } hier_observation;
 
@@ -65,6 +66,8 @@ int hier_observation_open(struct hier_world *world);
 /** What was counted so far was weft's own. */
 void hier_observation_start(struct hier_world *world);
 
+/** In a child of fork(), of which there may be several with one number. */
+void hier_observation_fork(void);
 /** It is the process's next session. Under the lock of weft_init. */
 void hier_observation_number(struct hier_world *world);
 
@@ -83,7 +86,7 @@ void hier_counters_sum(struct hier_world *world, weft_counters *sums);
 
 /**
  * Writes a text file of a whole, DIRECTORY/KIND.RANK: it is there with all that `write` wrote, or not at all. Of a process's later sessions it
- * has their number behind the rank, so that none takes the place of another.
+ * has their number behind the rank, and of a child of fork() its pid, so that none takes the place of another.
  */
 typedef void hier_file_writer(void *file, const void *argument);
 int hier_file_write(const struct hier_world *world, const char *variable, const char *directory, const char *kind,

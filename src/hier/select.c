@@ -100,27 +100,29 @@ static int parse_thread(hier_selector *selector, enum inter_collective collectiv
         }
     }
     return core_error(WEFT_ERR_CONFIG,
-                      "WEFT_ALGORITHM: %s has no thread-level algorithm \"%s\" (see weft-info --algorithms)",
+                      "WEFT_ALGORITHM: %s has no thread-level algorithm \"%.200s\" (see weft-info --algorithms)",
                       inter_collective_name(collective), name);
 }
 
 static int parse_rule(hier_selector *selector, char *text) {
     char *equals = strchr(text, '=');
-    if (!equals)
-        return core_error(WEFT_ERR_CONFIG, "WEFT_ALGORITHM: \"%s\" is not of the form collective=PROCESS/thread", text);
+    if (!equals || !equals[1])
+        return core_error(WEFT_ERR_CONFIG, "WEFT_ALGORITHM: \"%.200s\" is not of the form collective=PROCESS/thread",
+                          text);
     *equals = 0;
     int collective = find_collective(text);
     if (collective < 0)
-        return core_error(WEFT_ERR_CONFIG, "WEFT_ALGORITHM: there is no collective \"%s\"", text);
+        return core_error(WEFT_ERR_CONFIG, "WEFT_ALGORITHM: there is no collective \"%.200s\"", text);
     char *process = equals + 1, *slash = strchr(process, '/');
     if (slash)
         *slash = 0;
     if (*process) {
         hier_override *fixed = &selector->overrides[collective];
         if (!inter_algorithm_find((enum inter_collective)collective, process, &fixed->process))
-            return core_error(WEFT_ERR_CONFIG,
-                              "WEFT_ALGORITHM: %s has no process-level algorithm \"%s\" (see weft-info --algorithms)",
-                              text, process);
+            return core_error(
+                WEFT_ERR_CONFIG,
+                "WEFT_ALGORITHM: %s has no process-level algorithm \"%.200s\" (see weft-info --algorithms)", text,
+                process);
         fixed->has_process = true;
     }
     return slash ? parse_thread(selector, (enum inter_collective)collective, slash + 1) : WEFT_SUCCESS;

@@ -24,7 +24,7 @@ typedef struct writing {
     FILE *file;
     const hier_world *world;
     core_clock_scale scale;
-    int track;
+    int64_t track;
     uint64_t next_id;
 } writing;
 
@@ -39,7 +39,7 @@ static uint64_t aligned(const writing *to, uint64_t ticks) {
 }
 
 static void put_where(const writing *to) {
-    fprintf(to->file, ",\"pid\":%d,\"tid\":%d", to->world->process_comm->rank, to->track);
+    fprintf(to->file, ",\"pid\":%d,\"tid\":%" PRId64, to->world->process_comm->rank, to->track);
 }
 
 static void put_span(const writing *to, const char *name, const char *category, uint64_t began_ticks,
@@ -156,7 +156,7 @@ static void write_trace(void *file, const void *argument) {
     const hier_world *world = argument;
     writing to = {.file = file, .world = world, .scale = core_clock_measure()};
     const int before = world->observation.session > 1 ? world->observation.session - 1 : 0;
-    to.track = before * SESSION_TRACKS;
+    to.track = (int64_t)before * SESSION_TRACKS;
     to.next_id = (uint64_t)before * SESSION_OPERATIONS;
     int rank = world->process_comm->rank;
     fprintf(file, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");

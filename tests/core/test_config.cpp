@@ -280,6 +280,9 @@ TEST_F(Config, PathsAreThoseOfTheDirectoryAtTheStart) {
     ASSERT_EQ(core_config_anchor(&config), WEFT_SUCCESS);
     const std::string here = std::filesystem::current_path();
     EXPECT_EQ(config.trace, here + "/some/where");
+    EXPECT_STREQ(config.hang_report, "weft-hang") << "there will be none";
+    config.hang_timeout = 1;
+    EXPECT_EQ(core_config_anchor(&config), WEFT_SUCCESS);
     EXPECT_EQ(config.hang_report, here + "/weft-hang");
     EXPECT_STREQ(config.counters, "");
     EXPECT_EQ(core_config_anchor(&config), WEFT_SUCCESS);

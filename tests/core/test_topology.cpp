@@ -14,6 +14,12 @@ extern "C" {
 #include <weft/error.h>
 }
 
+static int procs_of_openmp; // what an OpenMP runtime had to choose from when it bound the threads
+
+extern "C" int omp_get_num_procs() {
+    return procs_of_openmp;
+}
+
 namespace {
 // Runs `body` on a thread bound to `cpus`, so that the test's own thread keeps its binding.
 template <class Body> void with_binding(const std::vector<int> &cpus, Body body) {
@@ -56,6 +62,19 @@ TEST(Topology, CountsWhatIsAllowed) {
     EXPECT_EQ(topology.allowed_cores, int(cpus.size()));
     EXPECT_GE(topology.host_cores, topology.allowed_cores);
     EXPECT_EQ(topology_of({cpus[0]}).allowed_cores, 1);
+}
+
+// OpenMP has bound this thread to one core; how many cores the process may use says the runtime, whatever its parent may use.
+TEST(Topology, CountsWhatOpenMPHadBeforeItBoundThreads) {
+    std::vector<int> cpus = allowed_cpus();
+    setenv("OMP_PROC_BIND", "true", 1);
+    for (int procs : {0, 1, 2, int(cpus.size()), 7}) {
+        procs_of_openmp = procs;
+        EXPECT_EQ(topology_of({cpus[0]}).allowed_cores, std::max(procs, 1));
+    }
+    setenv("OMP_PROC_BIND", "false", 1);
+    EXPECT_EQ(topology_of({cpus[0]}).allowed_cores, 1);
+    unsetenv("OMP_PROC_BIND");
 }
 
 TEST(Topology, TheHashTellsCpusetsApart) {

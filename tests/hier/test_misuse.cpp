@@ -3,6 +3,10 @@
 #include "misuse.h"
 
 #include <climits>
+#include <cstdlib>
+#include <filesystem>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace {
 
@@ -79,6 +83,60 @@ TEST(MisuseOutside, TwentyTimesInitAndFinalize) {
         EXPECT_OK(weft_finalize());
         EXPECT_EQ(weft_initialized(), 0);
     }
+}
+
+// Children of fork() have the same number of starts: their files have other names all the same.
+TEST(MisuseOutside, ChildrenOfForkWriteFilesOfTheirOwn) {
+    char folder[] = "/tmp/weft-children-XXXXXX";
+    ASSERT_TRUE(mkdtemp(folder));
+    setenv("WEFT_COUNTERS", folder, 1);
+    EXPECT_OK(weft_init(nullptr));
+    for (int child = 0; child < 2; child++)
+        if (fork() == 0)
+            _exit(weft_init(nullptr) || weft_barrier(weft_process_comm()) || weft_finalize());
+    for (int child = 0, status; child < 2; child++) {
+        EXPECT_GT(wait(&status), 0);
+        EXPECT_EQ(status, 0);
+    }
+    EXPECT_OK(weft_finalize());
+    unsetenv("WEFT_COUNTERS");
+    size_t files = 0;
+    for ([[maybe_unused]] const auto &file : std::filesystem::directory_iterator(folder))
+        files++;
+    EXPECT_EQ(files, 3u);
+    std::filesystem::remove_all(folder);
+}
+
+// No report is lost that somebody has asked for: that a file cannot be made is found out at the start.
+TEST(MisuseOutside, ReportsThatCannotBeWritten) {
+    char folder[] = "/tmp/weft-reports-XXXXXX";
+    ASSERT_TRUE(mkdtemp(folder));
+    const std::string inside = std::string(folder) + "/";
+    std::filesystem::create_directory(inside + "taken.0");
+    setenv("WEFT_HANG_TIMEOUT", "9", 1);
+    for (const std::string &name : {inside + "taken", inside + std::string(254, 'y'), inside + "nowhere/report"}) {
+        setenv("WEFT_HANG_REPORT", name.c_str(), 1);
+        EXPECT_ERROR(WEFT_ERR_CONFIG, weft_init(nullptr), "WEFT_HANG_REPORT", "no file can be made there");
+    }
+    setenv("WEFT_HANG_REPORT", (inside + "report").c_str(), 1);
+    EXPECT_OK(weft_init(nullptr));
+    EXPECT_OK(weft_finalize());
+    EXPECT_FALSE(std::filesystem::exists(inside + "report.0"));
+    unsetenv("WEFT_HANG_REPORT");
+    unsetenv("WEFT_HANG_TIMEOUT");
+    std::filesystem::remove_all(folder);
+}
+
+// Where the process stands matters to files only: there may be no such directory any more.
+TEST(MisuseOutside, WithoutADirectory) {
+    char folder[] = "/tmp/weft-nowhere-XXXXXX";
+    const std::filesystem::path here = std::filesystem::current_path();
+    ASSERT_TRUE(mkdtemp(folder));
+    std::filesystem::current_path(folder);
+    std::filesystem::remove(folder);
+    EXPECT_OK(weft_init(nullptr));
+    EXPECT_OK(weft_finalize());
+    std::filesystem::current_path(here);
 }
 
 TEST_F(Misuse, InitTwice) {
