@@ -231,8 +231,9 @@ static int meet_beside(hier_world *world) {
 /*
  * All processes meet. When all come through all have called the same on the process communicator, persistent ones included, so it is
  * broken in all of them or in none.
+ * WEFT_ERR_NOMEM with *again: the others know nothing of the call, and wait for it to be made again.
  */
-static int meet(hier_world *world, const void *caller, bool *forced) {
+static int meet(hier_world *world, const void *caller, bool *forced, bool *again) {
     weft_comm *comm = world->process_comm;
     hier_arguments arguments;
     hier_arguments_begin(&arguments, INTER_BARRIER, "weft_finalize");
@@ -241,6 +242,7 @@ static int meet(hier_world *world, const void *caller, bool *forced) {
     bool was_broken = hier_ledger_is_broken(comm->ledger);
     int code = was_broken ? WEFT_SUCCESS : hier_process_collective(comm, &arguments);
     *forced = code != WEFT_SUCCESS;
+    *again = code == WEFT_ERR_NOMEM && !hier_ledger_is_broken(comm->ledger);
     if (was_broken || code == WEFT_ERR_MISMATCH) {
         int met = meet_beside(world);
         *forced = met != WEFT_SUCCESS;
@@ -250,15 +252,19 @@ static int meet(hier_world *world, const void *caller, bool *forced) {
 }
 
 /*
- * The processes meet over the network, let their messages out, and meet again before anybody takes his memory away.
+ * The processes meet over the network, let their messages out, and meet again before anybody takes his memory away. *again: as meet says,
+ * and all stands as before.
  */
-static int part(hier_world *world, const void *caller) {
+static int part(hier_world *world, const void *caller, bool *again) {
+    *again = false;
     if (!world->transport) {
         hier_progress_stop(world);
         return WEFT_SUCCESS;
     }
     bool forced;
-    int code = meet(world, caller, &forced), count = 1;
+    int code = meet(world, caller, &forced, again), count = 1;
+    if (*again)
+        return code;
     hier_progress_stop(world);
     parting meeting = {.forced = forced};
     attendant attendants[1 + INTER_CHANNELS] = {{.transport = world->transport}};
@@ -306,8 +312,10 @@ int weft_finalize(void) {
         size_t bytes;
         code = weft_comm_detach_buffer(world->process_comm, &buffer, &bytes);
     }
-    if (!code) {
-        code = part(world, __builtin_return_address(0));
+    bool again = code != WEFT_SUCCESS;
+    if (!again)
+        code = part(world, __builtin_return_address(0), &again);
+    if (!again) {
         int written = hier_observation_write(world);
         code = code ? code : written;
         atomic_store_explicit(&current, NULL, memory_order_release);

@@ -190,14 +190,8 @@ static bool may_repeat(const weft_comm *comm, const hier_part *part) {
     return !part->prepared && (collective == INTER_BARRIER || comm->checked[collective].known);
 }
 
-int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request) {
-    /* Counted whatever comes of the call: the other ranks count it too. Starts come in any order, but not this call: the next collective
-     * tells those apart that have prepared different ones. */
-    uint64_t number = atomic_load_explicit(&comm->member->rings, memory_order_relaxed);
-    if (persistent)
-        atomic_store_explicit(&comm->member->rings, number + 1, memory_order_relaxed);
-    if (persistent)
-        comm->member->chain = hier_chain(comm->member->chain, ~arguments->signature);
+static int make(weft_comm *comm, const hier_arguments *arguments, bool persistent, uint64_t number,
+                weft_request **request) {
     hier_part *part = take(comm);
     if (!part)
         return WEFT_ERR_NOMEM;
@@ -225,4 +219,19 @@ int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persis
     if (!persistent)
         hier_part_restart(*request);
     return WEFT_SUCCESS;
+}
+
+/*
+ * Persistent ones are started in any order, but prepared in one: they are counted, and the next collective tells those apart that have
+ * prepared others. One that could not be prepared is none, so that it may be prepared again.
+ */
+int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request) {
+    intra_member *member = comm->member;
+    const uint64_t number = atomic_load_explicit(&member->rings, memory_order_relaxed);
+    int code = make(comm, arguments, persistent, number, request);
+    if (persistent && !code) {
+        atomic_store_explicit(&member->rings, number + 1, memory_order_relaxed);
+        member->chain = hier_chain(member->chain, ~arguments->signature);
+    }
+    return code;
 }

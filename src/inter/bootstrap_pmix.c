@@ -24,7 +24,8 @@ struct pmix {
     int *hosts;            /* by rank: the lowest rank on the same host */
 };
 
-/* Data that was put stays in the launcher for the whole job, so each start of weft in a process uses a key of its own. */
+/* Data that was put stays in the launcher for the whole job, so each start of weft in a process uses a key of its own. Counted where all
+ * processes meet: a start that failed before that in one of them is made again with the key that the others have. */
 static int starts = 0;
 
 static int failed(const char *what, pmix_status_t status) {
@@ -54,7 +55,10 @@ static int pmix_publish(inter_bootstrap *self, const void *address, size_t bytes
         status = PMIx_Commit();
     if (status != PMIX_SUCCESS)
         return failed("take this process's address", status);
-    return pmix_fence(self);
+    int code = pmix_fence(self);
+    if (!code)
+        starts++;
+    return code;
 }
 
 static int pmix_lookup(inter_bootstrap *self, int peer, const void **address, size_t *bytes) {
@@ -129,7 +133,7 @@ int inter_bootstrap_pmix(inter_bootstrap **bootstrap) {
                                    .host = pmix_host,
                                    .fence = pmix_fence,
                                    .close = pmix_close};
-    snprintf(pmix->key, sizeof(pmix->key), "weft.address.%d", starts++);
+    snprintf(pmix->key, sizeof(pmix->key), "weft.address.%d", starts);
     code = learn(pmix);
     if (code != WEFT_SUCCESS) {
         pmix_close(&pmix->base);
