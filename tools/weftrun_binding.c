@@ -84,6 +84,7 @@ static bool bind_to_places(weftrun_binding *binding, const weftrun_options *opti
     struct places places = {0};
     hwloc_topology_set_cache_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
     bool good = usable && hwloc_topology_load(topology) == 0 &&
+                hwloc_topology_is_thissystem(topology) && /* not what HWLOC_XMLFILE or HWLOC_SYNTHETIC describes */
                 hwloc_get_cpubind(topology, usable, HWLOC_CPUBIND_THREAD) == 0 &&
                 find_places(topology, usable, place_type(options->bind), &places);
     long long wanted = (long long)options->processes * (options->threads > 0 ? options->threads : 1);

@@ -217,6 +217,17 @@ TEST(WeftrunBinding, StaysWithinItsOwnCores) {
     sched_setaffinity(0, sizeof(all), &all);
 }
 
+TEST(WeftrunBinding, TheCoresOfAnotherMachineAreOfNoUse) {
+    std::string all = run(script({"--bind", "none"}, print_cores)).out;
+    setenv("HWLOC_SYNTHETIC", "pack:2 core:4 pu:1", 1);
+    Result automatic = run(script({"-n", "2"}, print_cores)), asked = run({"-n", "2", "--bind", "core", "true"});
+    unsetenv("HWLOC_SYNTHETIC");
+    EXPECT_EQ(automatic.status, 0) << automatic.err;
+    EXPECT_EQ(automatic.out, all + all);
+    EXPECT_EQ(asked.status, 1);
+    EXPECT_TRUE(contains(asked.err, "cannot find out about the cores of this host")) << asked.err;
+}
+
 TEST(WeftrunBinding, CoreGoesRoundWhenThereAreTooFew) {
     int cores = own_cores();
     Lines lines = sorted_lines(run(script({"-n", std::to_string(2 * cores), "--bind", "core"}, print_cores)).out);
