@@ -132,20 +132,19 @@ bool weftrun_binding_make(weftrun_binding *binding, const weftrun_options *optio
     return good;
 }
 
-/* As in "0-3,8". */
-static void describe(const cpu_set_t *set, size_t set_bytes, char *text, size_t bytes) {
-    size_t used = 0;
-    text[0] = 0;
-    for (size_t i = 0; i < set_bytes * 8 && used + 1 < bytes; i++) {
+/* As in "0-3,8", however long that is. */
+static void describe(FILE *out, const cpu_set_t *set, size_t set_bytes) {
+    const char *comma = "";
+    for (size_t i = 0; i < set_bytes * 8; i++) {
         if (!CPU_ISSET_S(i, set_bytes, set))
             continue;
+        fprintf(out, "%s%zu", comma, i);
         size_t last = i;
         while (last + 1 < set_bytes * 8 && CPU_ISSET_S(last + 1, set_bytes, set))
             last++;
-        const char *comma = used ? "," : "";
-        int length = last > i ? snprintf(text + used, bytes - used, "%s%zu-%zu", comma, i, last)
-                              : snprintf(text + used, bytes - used, "%s%zu", comma, i);
-        used += length > 0 ? (size_t)length : 0;
+        if (last > i)
+            fprintf(out, "-%zu", last);
+        comma = ",";
         i = last;
     }
 }
@@ -174,9 +173,9 @@ void weftrun_binding_report(const weftrun_binding *binding, const weftrun_option
     for (int rank = 0; rank < options->processes; rank++) {
         const cpu_set_t *set = binding->sets[rank];
         int cores = CPU_COUNT_S(binding->set_bytes, set), threads = threads_of(options, cores);
-        char text[512];
-        describe(set, binding->set_bytes, text, sizeof(text));
-        fprintf(out, "%7d %10ld %8d  %s\n", rank, (long)pids[rank], threads, text);
+        fprintf(out, "%7d %10ld %8d  ", rank, (long)pids[rank], threads);
+        describe(out, set, binding->set_bytes);
+        fputc('\n', out);
         for (size_t i = 0; load && i < processors; i++) {
             if (CPU_ISSET_S(i, binding->set_bytes, set)) {
                 load[i] += (double)threads / cores;

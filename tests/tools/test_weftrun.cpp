@@ -247,6 +247,20 @@ TEST(WeftrunBinding, ReportShowsRanksAndWarnsOfSharedCores) {
     EXPECT_EQ(sorted_lines(shared.err).size(), 4u) << shared.err;
 }
 
+static Result run_on_large_host(const Lines &arguments) {
+    setenv("LD_PRELOAD", LARGE_HOST, 1);
+    Result result = run(arguments);
+    unsetenv("LD_PRELOAD");
+    return result;
+}
+
+TEST(WeftrunBinding, ReportShowsAllOfALongList) {
+    Result result = run_on_large_host({"--bind", "none", "--report-bindings", "true"});
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_TRUE(contains(result.err, " 0-1024,1026,1028,")) << result.err;
+    EXPECT_TRUE(contains(result.err, ",4092,4094\n")) << result.err;
+}
+
 /* PMIx clients. */
 
 TEST(WeftrunPmix, ClientsExchangeData) {
