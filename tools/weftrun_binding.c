@@ -191,6 +191,20 @@ void weftrun_binding_report(const weftrun_binding *binding, const weftrun_option
     free(load);
 }
 
+void weftrun_binding_refused(const weftrun_binding *binding, int rank, int code) {
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out)
+        return;
+    fprintf(out, "weftrun: process %d cannot be bound to cores ", rank);
+    describe(out, binding->sets[rank], binding->set_bytes);
+    fprintf(out, ": %s\n", strerror(code));
+    if (fclose(out) == 0)
+        weftrun_output_say(text, bytes);
+    free(text);
+}
+
 void weftrun_binding_free(weftrun_binding *binding) {
     for (int rank = 0; binding->sets && rank < binding->count; rank++)
         if (binding->sets[rank])

@@ -261,6 +261,16 @@ TEST(WeftrunBinding, ReportShowsAllOfALongList) {
     EXPECT_TRUE(contains(result.err, ",4092,4094\n")) << result.err;
 }
 
+TEST(WeftrunBinding, WhoCannotBeBoundIsTold) {
+    Result result = run_on_large_host({"-n", "2", "--bind", "core", "true"});
+    EXPECT_EQ(result.status, 1);
+    EXPECT_TRUE(contains(result.err, "weftrun: process ") && contains(result.err, " cannot be bound to cores ") &&
+                contains(result.err, ": Invalid argument\n"))
+        << result.err;
+    EXPECT_FALSE(contains(result.err, "true")) << result.err;
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+}
+
 /* PMIx clients. */
 
 TEST(WeftrunPmix, ClientsExchangeData) {
