@@ -217,11 +217,12 @@ static int cpu_of_core(hwloc_obj_t core, int number, hwloc_const_bitmap_t ours) 
 }
 
 static int list_cpus(const machine *of, int *cpus, int most) {
+    /* hwloc may not be told the cores, as in some virtual machines: each unit is then one */
+    hwloc_obj_type_t type = hwloc_get_nbobjs_by_type(of->tree, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
     int count = 0;
     for (int number = 0, before = -1; count < most && count != before; number++) {
         before = count;
-        for (hwloc_obj_t core = NULL;
-             count < most && (core = hwloc_get_next_obj_by_type(of->tree, HWLOC_OBJ_CORE, core));) {
+        for (hwloc_obj_t core = NULL; count < most && (core = hwloc_get_next_obj_by_type(of->tree, type, core));) {
             int cpu = cpu_of_core(core, number, of->ours);
             if (cpu >= 0)
                 cpus[count++] = cpu;

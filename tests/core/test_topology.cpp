@@ -168,6 +168,18 @@ TEST(Topology, EveryUnitThatWeMayUseOnce) {
     free(cpus);
 }
 
+TEST(Topology, UnitsWhereCoresAreNotTold) {
+    const std::vector<int> expected = allowed_cpus();
+    int *cpus = nullptr, code;
+    setenv("HWLOC_COMPONENTS", "-linux,-x86", 1);
+    const std::string tree = printed(&code);
+    int count = core_topology_cpus(&cpus);
+    unsetenv("HWLOC_COMPONENTS");
+    EXPECT_EQ(tree.find("Core "), std::string::npos) << tree;
+    EXPECT_EQ(std::vector<int>(cpus, cpus + count), expected);
+    free(cpus);
+}
+
 TEST(Bind, OnePlaceAndBack) {
     const std::vector<int> all = allowed_cpus();
     core_places places;
