@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <inter/predict_plan.h>
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
@@ -183,24 +184,46 @@ static void print_step(int rank, const inter_step *step) {
     printf("\n");
 }
 
-static int show_steps(const show_request *request) {
-    inter_schedule schedule = {0};
+/* Can the steps of all ranks be shown? Known before the first is printed. */
+static enum inter_predicted look_at_steps(const show_request *request, inter_schedule *schedule) {
     inter_view view = request->view;
-    bool memory = true;
+    size_t steps = 0;
+    for (view.rank = 0; view.rank < view.size && steps <= SHOW_MOST_STEPS; view.rank++) {
+        inter_build(schedule, &request->algorithm, &view);
+        if (schedule->out_of_memory)
+            return schedule->count >= SHOW_MOST_STEPS ? INTER_PREDICT_TOO_LARGE : INTER_PREDICT_NO_MEMORY;
+        steps += schedule->count;
+    }
+    return steps > SHOW_MOST_STEPS ? INTER_PREDICT_TOO_LARGE : INTER_PREDICTED;
+}
+
+static enum inter_predicted print_steps(const show_request *request, inter_schedule *schedule) {
+    inter_view view = request->view;
     printf("%s %s, %d ranks", inter_collective_name(view.collective), request->algorithm.name, view.size);
     if (inter_is(view.collective, INTER_ROOTED))
         printf(", root %d", view.root);
     printf("\nrank strand stage  step   peer  count  where\n");
-    for (view.rank = 0; view.rank < view.size && memory; view.rank++) {
-        inter_build(&schedule, &request->algorithm, &view);
-        memory = !schedule.out_of_memory;
-        for (size_t i = 0; i < schedule.count && memory; i++)
-            print_step(view.rank, &schedule.steps[i]);
+    for (view.rank = 0; view.rank < view.size; view.rank++) {
+        inter_build(schedule, &request->algorithm, &view);
+        if (schedule->out_of_memory)
+            return INTER_PREDICT_NO_MEMORY;
+        for (size_t i = 0; i < schedule->count; i++)
+            print_step(view.rank, &schedule->steps[i]);
     }
-    inter_schedule_free(&schedule);
-    if (!memory)
+    return INTER_PREDICTED;
+}
+
+static int show_steps(const show_request *request) {
+    inter_schedule schedule = {.most_steps = SHOW_MOST_STEPS};
+    enum inter_predicted code = look_at_steps(request, &schedule);
+    if (code == INTER_PREDICTED)
+        code = print_steps(request, &schedule);
+    if (code == INTER_PREDICT_TOO_LARGE)
+        fprintf(stderr, "weft-info: more than %d steps are no table; take fewer ranks or elements\n", SHOW_MOST_STEPS);
+    else if (code != INTER_PREDICTED)
         fprintf(stderr, "weft-info: no memory\n");
-    return memory ? EXIT_SUCCESS : EXIT_FAILURE;
+    inter_schedule_free(&schedule);
+    return code == INTER_PREDICTED ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 /* Starts dot, which writes `file`; what is written to the stream returned is its input. NULL when it is not there. */

@@ -10,6 +10,7 @@
 
 #define SHOW_MOST_RANKS    4096
 #define SHOW_MOST_MESSAGES 100000
+#define SHOW_MOST_STEPS    1000000
 
 /** What is shown: one collective by one algorithm; elements are bytes. */
 typedef struct show_request {

@@ -106,6 +106,8 @@ typedef struct weftrun_binding {
 bool weftrun_binding_make(weftrun_binding *binding, const weftrun_options *options); /* false: said why */
 /** Prints rank, process and cores on stderr, and a warning when threads share cores. */
 void weftrun_binding_report(const weftrun_binding *binding, const weftrun_options *options, const pid_t *pids);
+/** Says that the kernel did not let a rank be bound; `code`: an errno. */
+void weftrun_binding_refused(const weftrun_binding *binding, int rank, int code);
 void weftrun_binding_free(weftrun_binding *binding);
 
 /* weftrun_output.c: what the job writes on stdout and stderr */
@@ -146,7 +148,7 @@ typedef struct weftrun_processes {
     int count, running;
     pid_t *pids;  /* by rank */
     bool *ended;  /* by rank: its end was seen by weftrun_processes_reap */
-    int error_fd; /* a rank that cannot exec its program writes its errno here */
+    int error_fd; /* a rank that cannot become its program writes here which step failed */
 } weftrun_processes;
 
 /** Starts all ranks. False: said why; those that were started are in *processes. */
@@ -154,6 +156,9 @@ bool weftrun_processes_start(weftrun_processes *processes, const weftrun_options
                              const weftrun_binding *binding, weftrun_output *output, const sigset_t *inherited_mask);
 /** Takes one ended child. Returns its rank, -1 when there is none now, -2 for a process that is no rank. */
 int weftrun_processes_reap(weftrun_processes *processes, int *wait_status);
+/** Says what the first rank that could not become its program could not do. Returns weftrun's exit status; 0: there is none. */
+int weftrun_processes_tell_failure(const weftrun_processes *processes, const weftrun_options *options,
+                                   const weftrun_binding *binding);
 /** Sends a signal to every rank that runs: to its process group, but SIGUSR2 to the rank alone. */
 void weftrun_processes_signal(const weftrun_processes *processes, int signal);
 /** Ends every descendant that is left when the ranks have ended: processes that they started and left behind. False: some cannot be ended; said so. */

@@ -84,6 +84,7 @@ static bool bind_to_places(weftrun_binding *binding, const weftrun_options *opti
     struct places places = {0};
     hwloc_topology_set_cache_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
     bool good = usable && hwloc_topology_load(topology) == 0 &&
+                hwloc_topology_is_thissystem(topology) && /* not what HWLOC_XMLFILE or HWLOC_SYNTHETIC describes */
                 hwloc_get_cpubind(topology, usable, HWLOC_CPUBIND_THREAD) == 0 &&
                 find_places(topology, usable, place_type(options->bind), &places);
     long long wanted = (long long)options->processes * (options->threads > 0 ? options->threads : 1);
@@ -131,20 +132,19 @@ bool weftrun_binding_make(weftrun_binding *binding, const weftrun_options *optio
     return good;
 }
 
-/* As in "0-3,8". */
-static void describe(const cpu_set_t *set, size_t set_bytes, char *text, size_t bytes) {
-    size_t used = 0;
-    text[0] = 0;
-    for (size_t i = 0; i < set_bytes * 8 && used + 1 < bytes; i++) {
+/* As in "0-3,8", however long that is. */
+static void describe(FILE *out, const cpu_set_t *set, size_t set_bytes) {
+    const char *comma = "";
+    for (size_t i = 0; i < set_bytes * 8; i++) {
         if (!CPU_ISSET_S(i, set_bytes, set))
             continue;
+        fprintf(out, "%s%zu", comma, i);
         size_t last = i;
         while (last + 1 < set_bytes * 8 && CPU_ISSET_S(last + 1, set_bytes, set))
             last++;
-        const char *comma = used ? "," : "";
-        int length = last > i ? snprintf(text + used, bytes - used, "%s%zu-%zu", comma, i, last)
-                              : snprintf(text + used, bytes - used, "%s%zu", comma, i);
-        used += length > 0 ? (size_t)length : 0;
+        if (last > i)
+            fprintf(out, "-%zu", last);
+        comma = ",";
         i = last;
     }
 }
@@ -173,9 +173,9 @@ void weftrun_binding_report(const weftrun_binding *binding, const weftrun_option
     for (int rank = 0; rank < options->processes; rank++) {
         const cpu_set_t *set = binding->sets[rank];
         int cores = CPU_COUNT_S(binding->set_bytes, set), threads = threads_of(options, cores);
-        char text[512];
-        describe(set, binding->set_bytes, text, sizeof(text));
-        fprintf(out, "%7d %10ld %8d  %s\n", rank, (long)pids[rank], threads, text);
+        fprintf(out, "%7d %10ld %8d  ", rank, (long)pids[rank], threads);
+        describe(out, set, binding->set_bytes);
+        fputc('\n', out);
         for (size_t i = 0; load && i < processors; i++) {
             if (CPU_ISSET_S(i, binding->set_bytes, set)) {
                 load[i] += (double)threads / cores;
@@ -189,6 +189,20 @@ void weftrun_binding_report(const weftrun_binding *binding, const weftrun_option
     if (highest > 1 + 1e-9)
         weftrun_say("warning: threads share cores (up to %.3g threads a core), so they wait for each other", highest);
     free(load);
+}
+
+void weftrun_binding_refused(const weftrun_binding *binding, int rank, int code) {
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out)
+        return;
+    fprintf(out, "weftrun: process %d cannot be bound to cores ", rank);
+    describe(out, binding->sets[rank], binding->set_bytes);
+    fprintf(out, ": %s\n", strerror(code));
+    if (fclose(out) == 0)
+        weftrun_output_say(text, bytes);
+    free(text);
 }
 
 void weftrun_binding_free(weftrun_binding *binding) {

@@ -61,14 +61,15 @@ static void kill_now(struct job *job) {
 /* How a rank ended, from its wait status. Called for the one that counts. */
 static void judge(struct job *job, int rank, int wait_status) {
     long pid = job->processes.pids[rank];
-    int exec_error;
     if (WIFSIGNALED(wait_status)) {
         int signal = WTERMSIG(wait_status);
         weftrun_say("process %d (pid %ld) was killed by signal %d (%s)", rank, pid, signal, strsignal(signal));
         end(job, 128 + signal);
-    } else if (read(job->processes.error_fd, &exec_error, sizeof(exec_error)) == sizeof(exec_error)) {
-        weftrun_say("cannot run '%s': %s", job->options->program[0], strerror(exec_error));
-        end(job, exec_error == ENOENT ? WEFTRUN_EXIT_NOT_FOUND : WEFTRUN_EXIT_CANNOT_RUN);
+        return;
+    }
+    int status = weftrun_processes_tell_failure(&job->processes, job->options, &job->binding);
+    if (status) {
+        end(job, status);
     } else if (WEXITSTATUS(wait_status) != 0) {
         weftrun_say("process %d (pid %ld) exited with status %d", rank, pid, WEXITSTATUS(wait_status));
         end(job, WEXITSTATUS(wait_status));

@@ -6,7 +6,9 @@
 #include "weftrun.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,23 +29,42 @@ struct table {
     struct row rows[MAX_ROWS];
 };
 
-static bool can_write_beside(const char *path) {
-    char directory[4096];
-    const char *slash = strrchr(path, '/');
-    if (!slash)
-        return access(".", W_OK | X_OK) == 0;
-    snprintf(directory, sizeof(directory), "%.*s", slash == path ? 1 : (int)(slash - path), path);
-    return access(directory, W_OK | X_OK) == 0;
+/* Where the timeline grows until it is whole. False: said why. */
+static bool name_unfinished(const char *trace, char path[PATH_MAX]) {
+    if (snprintf(path, PATH_MAX, "%s.part", trace) < PATH_MAX)
+        return true;
+    weftrun_say("--trace: '%s.part' cannot be written: %s", trace, strerror(ENAMETOOLONG));
+    return false;
+}
+
+/* Made and removed at once, so that nothing is left whatever becomes of the job. Does not wait for who reads a FIFO. */
+static bool can_write(const char *path) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0)
+        unlink(path);
+    else if (errno == EEXIST)
+        fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+static bool can_trace(const char *trace) {
+    char path[PATH_MAX];
+    if (!name_unfinished(trace, path))
+        return false;
+    if (can_write(path))
+        return true;
+    weftrun_say("--trace: '%s' cannot be written: %s", path, strerror(errno));
+    return false;
 }
 
 bool weftrun_observe_open(const weftrun_options *options, const char *session) {
     char directory[300];
     if (!options->counters && !options->trace)
         return true;
-    if (options->trace && !can_write_beside(options->trace)) {
-        weftrun_say("--trace: '%s' cannot be written: %s", options->trace, strerror(errno));
+    if (options->trace && !can_trace(options->trace))
         return false;
-    }
     snprintf(directory, sizeof(directory), "%s/observed", session);
     bool good = mkdir(directory, 0700) == 0;
     good = good && (!options->counters || setenv("WEFT_COUNTERS", directory, 1) == 0);
@@ -150,15 +171,10 @@ static void join(FILE *to, FILE *part, bool *any) {
     fclose(part);
 }
 
-static bool join_traces(const weftrun_options *options, const char *session) {
-    char path[4096];
+/* All parts, one after the other. How many processes have any. */
+static int join_parts(FILE *to, const weftrun_options *options, const char *session) {
     int parts = 0;
     bool any = false;
-    if (snprintf(path, sizeof(path), "%s.part", options->trace) >= (int)sizeof(path))
-        return errno = ENAMETOOLONG, false;
-    FILE *to = fopen(path, "we");
-    if (!to)
-        return false;
     fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n", to);
     for (int rank = 0; rank < options->processes; rank++) {
         int start = 0;
@@ -167,15 +183,28 @@ static bool join_traces(const weftrun_options *options, const char *session) {
         parts += start > 0;
     }
     fputs("\n]}\n", to);
+    return parts;
+}
+
+/* False: said why. */
+static bool join_traces(const weftrun_options *options, const char *session) {
+    char path[PATH_MAX];
+    if (!name_unfinished(options->trace, path))
+        return false;
+    FILE *to = fopen(path, "we");
+    if (!to) {
+        weftrun_say("--trace: '%s' cannot be written: %s", path, strerror(errno));
+        return false;
+    }
+    int parts = join_parts(to, options, session);
     bool good = !ferror(to);
     good = fclose(to) == 0 && good;
     if (good && parts)
         good = rename(path, options->trace) == 0;
-    if (!good || !parts) {
-        int reason = errno;
+    if (!good)
+        weftrun_say("--trace: '%s' cannot be written: %s", options->trace, strerror(errno));
+    if (!good || !parts)
         unlink(path);
-        errno = reason;
-    }
     if (good && parts < options->processes)
         weftrun_say("--trace: %d of %d processes came to the end of weft_finalize%s", parts, options->processes,
                     parts ? ", the others are not in it" : ", so there is none");
@@ -185,8 +214,5 @@ static bool join_traces(const weftrun_options *options, const char *session) {
 bool weftrun_observe_report(const weftrun_options *options, const char *session) {
     if (options->counters)
         report_counters(options, session);
-    if (!options->trace || join_traces(options, session))
-        return true;
-    weftrun_say("--trace: '%s' cannot be written: %s", options->trace, strerror(errno));
-    return false;
+    return !options->trace || join_traces(options, session);
 }

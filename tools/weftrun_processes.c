@@ -29,26 +29,46 @@ struct start {
     const cpu_set_t *set; /* NULL: not bound */
     size_t set_bytes;
     int input, output, error; /* -1: inherited */
-    int error_fd;
+    int rank, error_fd;
     pid_t parent;
     struct rlimit files; /* as weftrun found it */
 };
+
+/* What the new process does before it is the program, and at last to become it. */
+enum step { BINDS, TAKES_INPUT, TAKES_OUTPUT, LIMITS_FILES, SETS_MASK, RUNS };
+
+/* What error_fd carries; so short that it comes in one piece. */
+struct failure {
+    enum step step;
+    int rank, code;
+};
+
+/* Returns the step that failed, with errno. */
+static enum step take(const struct start *start) {
+    if (start->set && sched_setaffinity(0, start->set_bytes, start->set) != 0)
+        return BINDS;
+    if (start->input >= 0 && dup2(start->input, STDIN_FILENO) < 0)
+        return TAKES_INPUT;
+    if ((start->output >= 0 && dup2(start->output, STDOUT_FILENO) < 0) ||
+        (start->error >= 0 && dup2(start->error, STDERR_FILENO) < 0))
+        return TAKES_OUTPUT;
+    if (setrlimit(RLIMIT_NOFILE, &start->files) != 0)
+        return LIMITS_FILES;
+    if (sigprocmask(SIG_SETMASK, start->mask, NULL) != 0)
+        return SETS_MASK;
+    execvpe(start->program[0], start->program, start->environment);
+    return RUNS;
+}
 
 static _Noreturn void become(const struct start *start) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != start->parent)
         _exit(WEFTRUN_EXIT_ERROR); /* it died before the line above */
     setpgid(0, 0);
-    if ((start->set && sched_setaffinity(0, start->set_bytes, start->set) != 0) ||
-        (start->input >= 0 && dup2(start->input, STDIN_FILENO) < 0) ||
-        (start->output >= 0 && dup2(start->output, STDOUT_FILENO) < 0) ||
-        (start->error >= 0 && dup2(start->error, STDERR_FILENO) < 0) || setrlimit(RLIMIT_NOFILE, &start->files) != 0 ||
-        sigprocmask(SIG_SETMASK, start->mask, NULL) != 0 ||
-        execvpe(start->program[0], start->program, start->environment) != 0) {
-        int code = errno;
-        ssize_t written = write(start->error_fd, &code, sizeof(code));
-        (void)written;
-    }
+    struct failure failure = {.rank = start->rank, .step = take(start)};
+    failure.code = errno;
+    ssize_t written = write(start->error_fd, &failure, sizeof(failure));
+    (void)written;
     _exit(WEFTRUN_EXIT_NOT_FOUND);
 }
 
@@ -101,6 +121,7 @@ bool weftrun_processes_start(weftrun_processes *processes, const weftrun_options
     raise_file_limit(&start.files);
     for (int rank = 0; good && rank < count; rank++) {
         processes->ended[rank] = true; /* until it was started */
+        start.rank = rank;
         start.input = rank == 0 ? -1 : null;
         start.set = binding->bound ? binding->sets[rank] : NULL;
         start.set_bytes = binding->set_bytes;
@@ -128,6 +149,26 @@ int weftrun_processes_reap(weftrun_processes *processes, int *wait_status) {
         }
     }
     return -2;
+}
+
+int weftrun_processes_tell_failure(const weftrun_processes *processes, const weftrun_options *options,
+                                   const weftrun_binding *binding) {
+    static const char *const steps[] = {[TAKES_INPUT] = "take its input",
+                                        [TAKES_OUTPUT] = "take its output",
+                                        [LIMITS_FILES] = "set its limit on open files",
+                                        [SETS_MASK] = "set its signal mask"};
+    struct failure failure;
+    if (read(processes->error_fd, &failure, sizeof(failure)) != sizeof(failure))
+        return 0;
+    if (failure.step == RUNS) {
+        weftrun_say("cannot run '%s': %s", options->program[0], strerror(failure.code));
+        return failure.code == ENOENT ? WEFTRUN_EXIT_NOT_FOUND : WEFTRUN_EXIT_CANNOT_RUN;
+    }
+    if (failure.step == BINDS)
+        weftrun_binding_refused(binding, failure.rank, failure.code);
+    else
+        weftrun_say("process %d cannot %s: %s", failure.rank, steps[failure.step], strerror(failure.code));
+    return WEFTRUN_EXIT_ERROR;
 }
 
 void weftrun_processes_signal(const weftrun_processes *processes, int signal) {

@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/binding.h>
 #include <core/clock.h>
+#include <core/cpu_set.h>
 #include <core/topology.h>
 #include <sched.h>
 #include <stdlib.h>
-
-static cpu_set_t only(int cpu) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(cpu, &set);
-    return set;
-}
 
 /* How often a thread looks where it is. */
 #define YIELDS_BETWEEN_LOOKS 64
@@ -23,50 +17,48 @@ static cpu_set_t only(int cpu) {
 static _Thread_local struct share {
     core_crowd crowd;
     int thread, cpu;
-    cpu_set_t of; /* what it is a share of */
     unsigned yields;
+    uint64_t of; /* what it is a share of: the hash of the set */
     uint64_t settled_ns, stay_ns;
 } own_share;
 
-static bool may_use(cpu_set_t *set) {
-    return !sched_getaffinity(0, sizeof(*set), set);
-}
-
 /* The kernel moves a thread at once when it may not stay. Whoever binds the thread meanwhile keeps what he did. */
-static void move_to(int cpu, const cpu_set_t *allowed) {
-    const cpu_set_t own = only(cpu);
-    cpu_set_t now;
-    if (!sched_setaffinity(0, sizeof(own), &own) && may_use(&now) && CPU_EQUAL(&now, &own))
-        (void)sched_setaffinity(0, sizeof(*allowed), allowed);
+static void move_to(int cpu, const core_cpu_set *allowed) {
+    const core_cpu_set own = core_cpu_set_of(&cpu, 1);
+    core_cpu_set now;
+    if (core_cpu_set_bind(&own) && core_cpu_set_read(&now, 0) && core_cpu_set_equal(&now, &own))
+        (void)core_cpu_set_bind(allowed);
 }
 
 void core_settle(core_crowd crowd, int thread) {
     struct share *share = &own_share;
+    core_cpu_set allowed;
     share->crowd.all = 0;
-    if (!crowd.all || !may_use(&share->of) || CPU_COUNT(&share->of) < 2)
+    if (!crowd.all || !core_cpu_set_read(&allowed, 0) || core_cpu_set_count(&allowed) < 2)
         return;
-    int64_t others = (crowd.before + thread) * CPU_COUNT(&share->of) / crowd.all; /* cores before its own */
+    int64_t others = (crowd.before + thread) * core_cpu_set_count(&allowed) / crowd.all; /* cores before its own */
     int cpu = 0;
-    while (!CPU_ISSET(cpu, &share->of) || others-- > 0)
+    while (!core_cpu_set_has(&allowed, cpu) || others-- > 0)
         cpu++;
     share->crowd = crowd;
     share->thread = thread;
     share->cpu = cpu;
+    share->of = core_cpu_set_hash(&allowed);
     share->stay_ns = 0;
     if (cpu != sched_getcpu())
-        move_to(cpu, &share->of);
+        move_to(cpu, &allowed);
 }
 
 void core_settle_again(void) {
     struct share *share = &own_share;
-    cpu_set_t allowed;
+    core_cpu_set allowed;
     if (!share->crowd.all || ++share->yields % YIELDS_BETWEEN_LOOKS || sched_getcpu() == share->cpu)
         return;
     const uint64_t now = core_now_ns(), since = now - share->settled_ns;
     if (since < share->stay_ns)
         return;
-    if (!may_use(&allowed) || !CPU_EQUAL(&allowed, &share->of)) { /* somebody has bound it: its share is another */
-        share->crowd.all = 0;
+    if (!core_cpu_set_read(&allowed, 0) || core_cpu_set_hash(&allowed) != share->of) {
+        share->crowd.all = 0; /* somebody has bound it: its share is another */
         return;
     }
     if (!share->stay_ns || since > LONG_STAY_NS)
@@ -80,7 +72,7 @@ void core_settle_again(void) {
 void core_places_read(core_places *places) {
     places->count = core_topology_cpus(&places->cpus);
     for (int i = 0; i < places->count; i++)
-        if (places->cpus[i] >= CPU_SETSIZE) { /* more than cpu_set_t has room for */
+        if (places->cpus[i] >= CORE_MOST_CPUS) { /* more than a set has room for */
             core_places_free(places);
             return;
         }
@@ -92,30 +84,23 @@ void core_places_free(core_places *places) {
 }
 
 /* May the calling thread use just these? */
-static bool is_own_set(const cpu_set_t *expected) {
-    cpu_set_t own;
-    return !sched_getaffinity(0, sizeof(own), &own) && CPU_EQUAL(&own, expected);
-}
-
-static cpu_set_t all_of(const core_places *places) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (int i = 0; i < places->count; i++)
-        CPU_SET(places->cpus[i], &set);
-    return set;
+static bool is_own_set(const core_cpu_set *expected) {
+    core_cpu_set own;
+    return core_cpu_set_read(&own, 0) && core_cpu_set_equal(&own, expected);
 }
 
 int core_bind(const core_places *places, int64_t place) {
     if (place >= places->count)
         return -1;
-    const cpu_set_t all = all_of(places), one = only(places->cpus[place]);
-    return is_own_set(&all) && !sched_setaffinity(0, sizeof(one), &one) ? places->cpus[place] : -1;
+    const int cpu = places->cpus[place];
+    const core_cpu_set all = core_cpu_set_of(places->cpus, places->count), one = core_cpu_set_of(&cpu, 1);
+    return is_own_set(&all) && core_cpu_set_bind(&one) ? cpu : -1;
 }
 
 void core_unbind(const core_places *places, int cpu) {
     if (cpu < 0)
         return;
-    const cpu_set_t all = all_of(places), one = only(cpu);
+    const core_cpu_set all = core_cpu_set_of(places->cpus, places->count), one = core_cpu_set_of(&cpu, 1);
     if (is_own_set(&one))
-        (void)sched_setaffinity(0, sizeof(all), &all);
+        (void)core_cpu_set_bind(&all);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <core/cpu_set.h>
 #include <core/error.h>
 #include <core/topology.h>
-#include <errno.h>
 #include <hwloc.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -9,16 +9,6 @@
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
-
-enum { FIRST_CPUS = 1024, MOST_CPUS = 1 << 20 };
-
-/* Counts and hashes (FNV-1a over the numbers, so that the size of the set does not matter). */
-static void read_set(core_topology *topology, const cpu_set_t *set, size_t bytes, int cpus) {
-    topology->allowed_cores = CPU_COUNT_S(bytes, set);
-    for (int cpu = 0; cpu < cpus; cpu++)
-        if (CPU_ISSET_S((size_t)cpu, bytes, set))
-            topology->allowed_hash = (topology->allowed_hash ^ (uint64_t)cpu) * 0x100000001b3u;
-}
 
 /* Of the program's OpenMP runtime, if it has one. */
 extern int omp_get_num_procs(void) __attribute__((weak));
@@ -35,22 +25,12 @@ static int cores_of_openmp(void) {
 
 /* False when the kernel does not tell. */
 static bool read_cores(core_topology *topology, pid_t process) {
-    /* The kernel answers EINVAL until the set has room for every CPU that it could have. */
-    for (int cpus = FIRST_CPUS; cpus <= MOST_CPUS; cpus *= 2) {
-        cpu_set_t *set = CPU_ALLOC((size_t)cpus);
-        if (!set)
-            return false;
-        size_t bytes = CPU_ALLOC_SIZE((size_t)cpus);
-        CPU_ZERO_S(bytes, set);
-        int failed = sched_getaffinity(process, bytes, set);
-        bool larger = failed && errno == EINVAL;
-        if (!failed)
-            read_set(topology, set, bytes, cpus);
-        CPU_FREE(set);
-        if (!larger)
-            return !failed;
-    }
-    return false;
+    core_cpu_set set;
+    if (!core_cpu_set_read(&set, process))
+        return false;
+    topology->allowed_cores = core_cpu_set_count(&set);
+    topology->allowed_hash = core_cpu_set_hash(&set);
+    return true;
 }
 
 /* One line of what the kernel says of a cache; false: nothing. */
@@ -88,13 +68,12 @@ static void read_cache(core_topology *topology) {
 
 /* What OpenMP chose from is as a rule what the process may use that started this one, whose set is then the better one. */
 static void read_own_cores(core_topology *topology) {
-    const core_topology none = {.allowed_hash = 0xcbf29ce484222325u};
-    *topology = none;
+    *topology = (core_topology){0};
     read_cores(topology, 0);
     const int more = cores_of_openmp();
     if (more <= topology->allowed_cores)
         return;
-    core_topology of_parent = none;
+    core_topology of_parent = {0};
     if (read_cores(&of_parent, getppid()) && of_parent.allowed_cores == more)
         *topology = of_parent;
     topology->allowed_cores = more;
@@ -217,11 +196,12 @@ static int cpu_of_core(hwloc_obj_t core, int number, hwloc_const_bitmap_t ours) 
 }
 
 static int list_cpus(const machine *of, int *cpus, int most) {
+    /* hwloc may not be told the cores, as in some virtual machines: each unit is then one */
+    hwloc_obj_type_t type = hwloc_get_nbobjs_by_type(of->tree, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
     int count = 0;
     for (int number = 0, before = -1; count < most && count != before; number++) {
         before = count;
-        for (hwloc_obj_t core = NULL;
-             count < most && (core = hwloc_get_next_obj_by_type(of->tree, HWLOC_OBJ_CORE, core));) {
+        for (hwloc_obj_t core = NULL; count < most && (core = hwloc_get_next_obj_by_type(of->tree, type, core));) {
             int cpu = cpu_of_core(core, number, of->ours);
             if (cpu >= 0)
                 cpus[count++] = cpu;

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the process may use of the machine, and the tree that weft-info prints.
 #include <algorithm>
+#include <cerrno>
 #include <cpus.h>
 #include <cstdlib>
+#include <cstring>
 #include <gtest/gtest.h>
 #include <string>
+#include <sys/syscall.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 extern "C" {
 #include <core/binding.h>
@@ -18,6 +22,18 @@ static int procs_of_openmp; // what an OpenMP runtime had to choose from when it
 
 extern "C" int omp_get_num_procs() {
     return procs_of_openmp;
+}
+
+static size_t smallest_set = 0; // in bytes
+
+// For all of the program: as by a kernel that takes no smaller sets.
+extern "C" int sched_getaffinity(pid_t process, size_t bytes, cpu_set_t *set) noexcept {
+    if (bytes < smallest_set) {
+        errno = EINVAL;
+        return -1;
+    }
+    memset(set, 0, bytes);
+    return syscall(SYS_sched_getaffinity, process, bytes, set) < 0 ? -1 : 0;
 }
 
 namespace {
@@ -168,6 +184,18 @@ TEST(Topology, EveryUnitThatWeMayUseOnce) {
     free(cpus);
 }
 
+TEST(Topology, UnitsWhereCoresAreNotTold) {
+    const std::vector<int> expected = allowed_cpus();
+    int *cpus = nullptr, code;
+    setenv("HWLOC_COMPONENTS", "-linux,-x86", 1);
+    const std::string tree = printed(&code);
+    int count = core_topology_cpus(&cpus);
+    unsetenv("HWLOC_COMPONENTS");
+    EXPECT_EQ(tree.find("Core "), std::string::npos) << tree;
+    EXPECT_EQ(std::vector<int>(cpus, cpus + count), expected);
+    free(cpus);
+}
+
 TEST(Bind, OnePlaceAndBack) {
     const std::vector<int> all = allowed_cpus();
     core_places places;
@@ -187,6 +215,23 @@ TEST(Bind, OnePlaceAndBack) {
     core_unbind(&places, -1);
     core_places_free(&places);
     EXPECT_EQ(core_bind(&places, 0), -1) << "nobody asked for it";
+    core_places_free(&places);
+}
+
+// The system may have room for more than 1024 units and have two.
+TEST(Bind, WhereTheKernelsSetsAreLarge) {
+    const std::vector<int> all = allowed_cpus();
+    core_places places;
+    core_places_read(&places); // hwloc knows how large they are by now, and would not find out again
+    smallest_set = 256;
+    int cpu = core_bind(&places, 0);
+    smallest_set = 0;
+    ASSERT_GE(cpu, 0);
+    EXPECT_EQ(allowed_cpus(), std::vector<int>{cpu});
+    smallest_set = 256;
+    core_unbind(&places, cpu);
+    smallest_set = 0;
+    EXPECT_EQ(allowed_cpus(), all);
     core_places_free(&places);
 }
 

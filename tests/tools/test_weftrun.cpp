@@ -217,6 +217,17 @@ TEST(WeftrunBinding, StaysWithinItsOwnCores) {
     sched_setaffinity(0, sizeof(all), &all);
 }
 
+TEST(WeftrunBinding, TheCoresOfAnotherMachineAreOfNoUse) {
+    std::string all = run(script({"--bind", "none"}, print_cores)).out;
+    setenv("HWLOC_SYNTHETIC", "pack:2 core:4 pu:1", 1);
+    Result automatic = run(script({"-n", "2"}, print_cores)), asked = run({"-n", "2", "--bind", "core", "true"});
+    unsetenv("HWLOC_SYNTHETIC");
+    EXPECT_EQ(automatic.status, 0) << automatic.err;
+    EXPECT_EQ(automatic.out, all + all);
+    EXPECT_EQ(asked.status, 1);
+    EXPECT_TRUE(contains(asked.err, "cannot find out about the cores of this host")) << asked.err;
+}
+
 TEST(WeftrunBinding, CoreGoesRoundWhenThereAreTooFew) {
     int cores = own_cores();
     Lines lines = sorted_lines(run(script({"-n", std::to_string(2 * cores), "--bind", "core"}, print_cores)).out);
@@ -234,6 +245,30 @@ TEST(WeftrunBinding, ReportShowsRanksAndWarnsOfSharedCores) {
     EXPECT_FALSE(contains(alone.err, "warning")) << alone.err;
     EXPECT_TRUE(contains(shared.err, "warning")) << shared.err;
     EXPECT_EQ(sorted_lines(shared.err).size(), 4u) << shared.err;
+}
+
+static Result run_on_large_host(const Lines &arguments) {
+    setenv("LD_PRELOAD", LARGE_HOST, 1);
+    Result result = run(arguments);
+    unsetenv("LD_PRELOAD");
+    return result;
+}
+
+TEST(WeftrunBinding, ReportShowsAllOfALongList) {
+    Result result = run_on_large_host({"--bind", "none", "--report-bindings", "true"});
+    EXPECT_EQ(result.status, 0) << result.err;
+    EXPECT_TRUE(contains(result.err, " 0-1024,1026,1028,")) << result.err;
+    EXPECT_TRUE(contains(result.err, ",4092,4094\n")) << result.err;
+}
+
+TEST(WeftrunBinding, WhoCannotBeBoundIsTold) {
+    Result result = run_on_large_host({"-n", "2", "--bind", "core", "true"});
+    EXPECT_EQ(result.status, 1);
+    EXPECT_TRUE(contains(result.err, "weftrun: process ") && contains(result.err, " cannot be bound to cores ") &&
+                contains(result.err, ": Invalid argument\n"))
+        << result.err;
+    EXPECT_FALSE(contains(result.err, "true")) << result.err;
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
 }
 
 /* PMIx clients. */

@@ -169,6 +169,30 @@ TEST_F(Observe, AFileThatCannotBeWrittenIsNamedFirst) {
     EXPECT_EQ(run({"--trace", "/dev/null", PROGRAM}).status, 2);
 }
 
+// The name under which the timeline grows is a longer one, and may be somebody else's.
+TEST_F(Observe, AFileThatCannotGrowIsNamedFirst) {
+    const std::string longest = path(std::string(255, 'x')), taken = path("all.json");
+    Result too_long = run({"--trace", longest, "echo", "started"});
+    EXPECT_EQ(too_long.status, 1);
+    EXPECT_EQ(too_long.out, "");
+    EXPECT_TRUE(contains(too_long.err, longest + ".part' cannot be written: File name too long")) << too_long.err;
+    fs::create_directory(taken + ".part");
+    Result directory = run({"--trace", taken, "echo", "started"});
+    EXPECT_EQ(directory.status, 1);
+    EXPECT_EQ(directory.out, "");
+    EXPECT_TRUE(contains(directory.err, taken + ".part' cannot be written: Is a directory")) << directory.err;
+    EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(Observe, WhatAJobThatDoesNotStartLeaves) {
+    EXPECT_EQ(run({"--trace", path("all.json"), "/tmp"}).status, 126);
+    EXPECT_EQ(entries(), 0u);
+    std::ofstream(path("all.json.part")) << "of a run that was killed";
+    EXPECT_EQ(run({"--trace", path("all.json"), PROGRAM}).status, 0);
+    EXPECT_TRUE(fs::exists(path("all.json")));
+    EXPECT_EQ(entries(), 1u);
+}
+
 TEST_F(Observe, ALinkStaysOne) {
     std::ofstream(path("old.json")) << "of a run before";
     ASSERT_EQ(symlink(path("old.json").c_str(), path("all.json").c_str()), 0);
