@@ -77,27 +77,33 @@ function note(key) {
     }
 }
 
+# The copies of one group are what its messages are held against; of all of a round the table of limits shows the fastest.
+function read_copy(key,    least) {
+    least = field("min_us") + 0
+    if (!((operation, bytes, round) in med) || med[operation, bytes, round] > field("median_us") + 0)
+        med[operation, bytes, round] = field("median_us") + 0
+    if (!((operation, bytes, round) in min) || min[operation, bytes, round] > least)
+        min[operation, bytes, round] = least
+    med[operation, key, round] = field("median_us") + 0
+    if (!(bytes in copied)) {
+        copied[bytes] = 1
+        copies[++copy_count] = bytes
+    }
+}
+
 function read_limit(    key) {
     if (operation == "limit:flag_latency") {
         latency["limits", part SUBSEP field("operation_of_round"), round] = field("median_us") + 0
         return
     }
+    key = part SUBSEP field("operation_of_round") SUBSEP bytes
     if (operation ~ /^limit:/) {
-        key = bytes
-        who = operation
-        if (!(bytes in copied)) {
-            copied[bytes] = 1
-            copies[++copy_count] = bytes
-        }
+        read_copy(key)
     } else if (operation == "floor:" field("operation_of_round")) {
         # The floors of a barrier are measured beside every operation: only those of its own group count.
-        key = part SUBSEP field("operation_of_round") SUBSEP bytes
-        who = "limits"
-    } else {
-        return
+        med["limits", key, round] = field("median_us") + 0
+        min["limits", key, round] = field("min_us") + 0
     }
-    med[who, key, round] = field("median_us") + 0
-    min[who, key, round] = field("min_us") + 0
 }
 
 {
@@ -184,8 +190,8 @@ function find_limit(operation, bytes, key,    round, same) {
             if (("weft thread", same, round) in med)
                 med["limit", key, round] = med["weft thread", same, round]
         } else if (bytes >= 4096 && (operation == "pingpong" || operation == "stream")) {
-            if (("limit:memcpy1", bytes, round) in med)
-                med["limit", key, round] = med["limit:memcpy1", bytes, round]
+            if (("limit:memcpy1", key, round) in med)
+                med["limit", key, round] = med["limit:memcpy1", key, round]
         } else if (bytes < 4096 && operation == "pingpong" && ("limits", "messages", operation, round) in latency)
             med["limit", key, round] = latency["limits", "messages", operation, round]
 }

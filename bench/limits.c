@@ -112,8 +112,9 @@ static void run(void *rank, const void *call_data, size_t calls) {
         }
 }
 
+static const bench_driver driver = {run, barrier, maximum};
+
 static bench_timing sample(limit_thread *self, enum limit limit, size_t bytes) {
-    static const bench_driver driver = {run, barrier, maximum};
     const size_t touched = self->team->options->touch ? bytes : 0;
     const limit_call call = {limit, bytes, {self->from, touched, self->into, touched}};
     bench_timing timing;
@@ -194,6 +195,7 @@ static void *measure(void *argument) {
     limit_thread *self = argument;
     const bench_options *options = self->team->options;
     set_up(self);
+    bench_warm_up(&driver, self, self->team->threads);
     row(self, FLAG_LATENCY, 0);
     row(self, BARRIER, 0);
     for (int i = 0; i < options->size_count; i++) {
@@ -207,6 +209,17 @@ static void *measure(void *argument) {
     free(self->from);
     free(self->into);
     return NULL;
+}
+
+/* What the numbers would not say. */
+static void check_options(const bench_options *options, const cpu_set_t *allowed) {
+    const int processors = CPU_COUNT(allowed); /* 0: unknown */
+    for (int i = 0; i < options->size_count; i++)
+        if (options->sizes[i] > SIZE_MAX / 8)
+            bench_fail("buffers of %zu bytes are too large", options->sizes[i]);
+    if (processors && options->threads > processors)
+        fprintf(stderr, "weft-bench: %d threads, but %d processors to use: these are no limits of the machine\n",
+                options->threads, processors);
 }
 
 int bench_limits(const bench_options *options, const bench_setting *setting) {
@@ -225,6 +238,7 @@ int bench_limits(const bench_options *options, const bench_setting *setting) {
     team.setting = &shown;
     if (sched_getaffinity(0, sizeof team.allowed, &team.allowed))
         CPU_ZERO(&team.allowed);
+    check_options(options, &team.allowed);
     memset(threads, 0, (size_t)count * sizeof *threads);
     bench_report_head(&shown);
     for (int t = 0; t < count; t++) {

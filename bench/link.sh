@@ -170,7 +170,9 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-case $rounds$threads in *[!0-9]* | 0*) fail "rounds and threads are numbers" ;; esac
+for number in "$rounds" "$threads"; do
+    case $number in '' | *[!0-9]* | 0*) fail "rounds and threads are numbers from 1 on, not \"$number\"" ;; esac
+done
 [ -x "$build/bin/weft-bench" ] && [ -x "$build/bin/peer-tcp" ] && [ -x "$build/bin/peer-openmpi" ] || fail "usage: bench/link.sh BUILD_FOLDER [--rounds R] [--threads T] [--overlap]; the folder has weft-bench, peer-tcp and peer-openmpi"
 mpirun=$(command -v mpirun.openmpi || command -v mpirun) || fail "there is no mpirun"
 for tool in ip tc unshare nsenter setpriv; do

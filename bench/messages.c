@@ -121,7 +121,7 @@ static void allocate(bench_call *call, const bench_options *options) {
 /* Fills in the rank's pair; returns how many pairs are measured. */
 static int pair_up(const bench_rank *rank, const bench_setting *setting, enum bench_pairs kind, bench_call *call) {
     int pairs = bench_count_pairs(kind, setting->processes, setting->threads);
-    if (rank->size != setting->processes * setting->threads)
+    if (setting->threads == 0)
         bench_fail("the ranks of messages are paired by number: every process needs the same number of threads");
     if (pairs == 0)
         bench_fail("there is no pair of ranks: %s needs %s", bench_pairs_name(kind),

@@ -23,7 +23,7 @@ typedef struct bench_overlap_us {
     double blocking; /* t_b: each sample's value is that of its slowest rank */
     double compute;  /* the computation alone */
     double total;    /* start, computation with tests, and wait */
-    double exposed;  /* total − compute of the rank where this is largest */
+    double exposed;  /* total − compute of the rank where this is largest; when crowded, calls of a rank at most */
     double calls;    /* of total: in start, tests and wait */
 } bench_overlap_us;
 

@@ -9,8 +9,9 @@
 
 static bool print_setting(const bench_setting *setting) {
     if (setting->format == BENCH_TABLE)
-        printf("# %s %s, %s level, processes %d, threads of each %d%s%s%s%s\n", setting->library, setting->version,
-               setting->level, setting->processes, setting->threads, setting->pair ? ", pairs " : "",
+        printf("# %s %s, %s level, processes %d, %s %d%s%s%s%s\n", setting->library, setting->version, setting->level,
+               setting->processes, setting->threads ? "threads of each" : "ranks",
+               setting->threads ? setting->threads : setting->ranks, setting->pair ? ", pairs " : "",
                setting->pair ? setting->pair : "", setting->checked ? ", every result checked" : "",
                setting->touched ? ", data touched" : "");
     return setting->format == BENCH_TABLE;
@@ -40,9 +41,10 @@ void bench_report_overlap_head(const bench_setting *setting) {
 /* Without the closing brace. */
 static void print_json_subject(const bench_setting *setting, const bench_subject *subject) {
     printf("{\"library\": \"%s\", \"version\": \"%s\", \"operation\": \"%s\", \"mode\": \"%s\", \"level\": \"%s\", "
-           "\"processes\": %d, \"threads\": %d, \"bytes\": %zu, \"check\": \"%s\"",
+           "\"processes\": %d, \"%s\": %d, \"bytes\": %zu, \"check\": \"%s\"",
            setting->library, setting->version, subject->operation, bench_mode_name(subject->mode), setting->level,
-           setting->processes, setting->threads, subject->bytes, setting->checked ? "passed" : "off");
+           setting->processes, setting->threads ? "threads" : "ranks",
+           setting->threads ? setting->threads : setting->ranks, subject->bytes, setting->checked ? "passed" : "off");
     if (setting->touched)
         printf(", \"touch\": true");
     if (setting->pair)

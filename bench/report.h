@@ -21,7 +21,8 @@ typedef struct bench_setting {
     const char *version; /**< of that library */
     const char *level;   /**< "thread": a rank is a thread; "process" */
     int processes;
-    int threads; /**< of a process */
+    int threads; /**< of a process; 0: they have different numbers, and `ranks` in all */
+    int ranks;
     enum bench_format format;
     bool checked;     /**< a row is printed only after its check has passed */
     bool touched;     /**< each rank writes what it gives before each call, and reads what it got after it */

@@ -55,7 +55,7 @@ while [ $# -gt 0 ]; do
 done
 rounds=${rounds:-$((quick ? 1 : 3))}
 for number in "$rounds" "$processes"; do
-    case $number in '' | *[!0-9]* | 0) usage ;; esac
+    case $number in '' | *[!0-9]* | 0*) usage ;; esac # with a zero in front bash would take it for an octal one
 done
 for part in $parts; do
     case $part in thread | touched | process | teams | yield | cores | hybrid | nonblocking | overlap | options | messages) ;; *) usage ;; esac
@@ -86,7 +86,7 @@ fi
 measure() {
     local name=$1 samples=$2 output status=0 repeats=()
     shift 2
-    [ "$quick" = 0 ] || samples=50
+    if [ "$quick" = 1 ] && { [ "$samples" = 0 ] || [ "$samples" -gt 50 ]; }; then samples=50; fi
     [ "$samples" = 0 ] || repeats=(--repeats "$samples")
     output=$(timeout --foreground -k 5 "$limit_s" "$@" "${repeats[@]}" --format json </dev/null) || status=$?
     if [ "$status" -ne 0 ]; then
@@ -269,6 +269,10 @@ for ((round = 1; round <= rounds; round++)); do
 done
 if [ -t 2 ]; then printf '\r%60s\r' '' >&2; fi
 
+if [ ! -s "$rows" ]; then
+    echo "bench/run.sh: nothing was measured" >&2
+    exit 1
+fi
 awk -v rounds="$rounds" -v yielding="$processes" -v cores="$(nproc)" -f "$here/compare.awk" "$rows"
 echo "rows: $rows"
 if [ "$failures" -gt 0 ]; then

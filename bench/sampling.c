@@ -2,6 +2,7 @@
 /* The batches, their length, and the collection of their times. */
 #include "sampling.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
@@ -19,12 +20,25 @@ double bench_now_us(void) {
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
 }
 
-static atomic_bool crowded; /* there are more ranks than some host has cores; all say so alike */
+static atomic_bool crowded; /* there are more ranks than processors for them; all say so alike */
+
+/* How many processors some rank may use. One that is bound has its own alone: only together they tell how many there are. */
+static int count_processors(const bench_driver *driver, void *rank) {
+    double usable[CPU_SETSIZE];
+    cpu_set_t mine;
+    const bool known = sched_getaffinity(0, sizeof mine, &mine) == 0; /* not of more than a set has room for */
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    int count = 0;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        usable[cpu] = known ? CPU_ISSET(cpu, &mine) : cpu < online;
+    driver->maximum(rank, usable, CPU_SETSIZE);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        count += usable[cpu] > 0;
+    return count;
+}
 
 void bench_warm_up(const bench_driver *driver, void *rank, int ranks) {
-    double shared = ranks > sysconf(_SC_NPROCESSORS_ONLN);
-    driver->maximum(rank, &shared, 1);
-    atomic_store_explicit(&crowded, shared > 0, memory_order_relaxed);
+    atomic_store_explicit(&crowded, ranks > count_processors(driver, rank), memory_order_relaxed);
     double begin = bench_now_us(), longest = 0;
     while (longest < BENCH_WARM_UP_US) {
         for (int i = 0; i < WARM_UP_BARRIERS; i++)

@@ -19,7 +19,7 @@ extern "C" {
 
 #define BENCH_SAMPLE_US 20.0 /* a batch lasts at least this long, so that reading the clock does not count … */
 #define BENCH_CROWDED_US                                                                                               \
-    1000.0 /* … and with more ranks than a host has cores this long: they start it a turn of the scheduler apart */
+    1000.0 /* … and with more ranks than processors for them this long: they start it a turn of the scheduler apart */
 #define BENCH_ROW_US        300000.0 /* the samples of a row together last about this long at most … */
 #define BENCH_LEAST_SAMPLES 10       /* … but there are this many at least */
 #define BENCH_MOST_SAMPLES  1000
@@ -51,7 +51,7 @@ double bench_now_us(void);
 /** Barriers of so many ranks for BENCH_WARM_UP_US: collective, before the first sample that a program takes. */
 void bench_warm_up(const bench_driver *driver, void *rank, int ranks);
 
-/** Are there more ranks than some host has cores? After the warm-up; all ranks say so alike. */
+/** Are there more ranks than processors that they may use, those of a host? After the warm-up; all ranks say so alike. */
 bool bench_is_crowded(void);
 
 /**

@@ -5,11 +5,16 @@
 #include "options.h"
 #include <getopt.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A prediction takes half a second and 100 MB for a million messages: 5 s and 1 GB at most, an algorithm 20 s. */
+/*
+ * What is followed of one algorithm, at one size and at all together: a million messages take about a second and up to 100 MB.
+ * Where one node can stand for all, its messages alone are followed, but the schedules of all ranks may have to be compared
+ * before, which is not counted: up to a second at each size.
+ */
 #define MOST_MESSAGES        ((size_t)10 * 1000 * 1000)
 #define MOST_MESSAGES_IN_ALL (4 * MOST_MESSAGES)
 #define DEFAULT_SIZES        "8,64,512,4K,32K,256K,2M,16M"
@@ -91,6 +96,20 @@ static int parse_option(int letter, const char *value, bench_simulation *simulat
     }
 }
 
+/* What all ranks have together is counted in a size_t. */
+static int check_sizes(const bench_simulation *simulation) {
+    const bench_machine *machine = &simulation->machine;
+    const size_t ranks = (size_t)machine->nodes * (size_t)machine->costs.processes * (size_t)machine->threads;
+    const size_t most = SIZE_MAX / 8 / (inter_is(simulation->collective, INTER_VECTORS) ? 1 : ranks);
+    char message[96];
+    for (int s = 0; s < simulation->size_count; s++)
+        if (simulation->sizes[s] > most) {
+            snprintf(message, sizeof message, "%zu bytes are too many, at most %zu here", simulation->sizes[s], most);
+            return wrong(message, NULL);
+        }
+    return 0;
+}
+
 static int parse(int argc, char **argv, bench_simulation *simulation) {
     static const struct option all[] = {
         {"simulate", 1, 0, 's'}, {"bytes", 1, 0, 'b'}, {"format", 1, 0, 'f'}, {"help", 0, 0, 'h'}, {0, 0, 0, 0}};
@@ -107,7 +126,7 @@ static int parse(int argc, char **argv, bench_simulation *simulation) {
         simulation->size_count = bench_parse_sizes(DEFAULT_SIZES, simulation->sizes);
     if (strcmp(argv[optind], inter_collective_name(INTER_BARRIER)) == 0)
         simulation->size_count = 1;
-    return parse_collective(argv[optind], simulation);
+    return parse_collective(argv[optind], simulation) ? 2 : check_sizes(simulation);
 }
 
 static result predict(bench_simulation *simulation, int index, const inter_view *view, size_t bytes) {

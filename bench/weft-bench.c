@@ -17,6 +17,15 @@ static void stop(const char *call, int code) {
     bench_fail("%s: %s (%s)", call, weft_last_error(), weft_strerror(code));
 }
 
+/* The threads of each process; 0 when not all have as many. */
+static int threads_of_each(const weft_comm *comm) {
+    const int threads = weft_node_threads(comm, 0);
+    for (int node = 1; node < weft_nodes(comm); node++)
+        if (weft_node_threads(comm, node) != threads)
+            return 0;
+    return threads;
+}
+
 /* What every rank does with its communicator. Returns 1 when a check failed. */
 static int measure(const bench_options *options, weft_comm *comm) {
     bench_weft_calls calls = bench_weft_open(comm);
@@ -26,7 +35,8 @@ static int measure(const bench_options *options, weft_comm *comm) {
                                    .version = weft_version(),
                                    .level = options->process_level ? "process" : "thread",
                                    .processes = weft_nodes(comm),
-                                   .threads = weft_node_threads(comm, 0),
+                                   .threads = threads_of_each(comm),
+                                   .ranks = weft_size(comm),
                                    .format = options->format,
                                    .checked = options->check,
                                    .touched = options->touch};

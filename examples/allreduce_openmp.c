@@ -22,10 +22,15 @@ int main(void) {
     const int threads = omp_get_max_threads();
     weft_team *team;
     int wrong = 0;
+    omp_set_dynamic(0);
     check(weft_init(NULL));
     check(weft_team_create(weft_process_comm(), threads, &team));
 #pragma omp parallel num_threads(threads) reduction(+ : wrong)
     {
+        if (omp_get_num_threads() != threads) {
+            fprintf(stderr, "allreduce_openmp: OpenMP gave %d threads, not %d\n", omp_get_num_threads(), threads);
+            _Exit(EXIT_FAILURE);
+        }
         weft_comm *world;
         check(weft_team_enter(team, omp_get_thread_num(), &world));
         const int rank = weft_rank(world), size = weft_size(world);

@@ -66,17 +66,21 @@ static int iterate(int rows, int columns, const weft_datatype *type, const doubl
 }
 
 int main(void) {
+    const int threads = omp_get_max_threads();
+    int size, rows = 1, wrong = 0;
+    omp_set_dynamic(0);
     check(weft_init(NULL));
-    const int threads = omp_get_max_threads(), size = weft_size(weft_process_comm()) * threads;
-    int rows = 1, wrong = 0;
+    check(weft_allreduce(&threads, &size, 1, WEFT_INT, WEFT_SUM, weft_process_comm())); /* processes may differ */
     for (int i = 1; i * i <= size; i++)
         rows = size % i == 0 ? i : rows;
     const int columns = size / rows;
     const size_t cells = (size_t)(rows * EDGE + 2) * (size_t)(columns * EDGE + 2);
     double *serial = malloc(2 * cells * sizeof *serial);
-    for (size_t i = 0; i < 2 && serial; i++)
+    if (!serial)
+        _Exit(EXIT_FAILURE);
+    for (size_t i = 0; i < 2; i++)
         fill(serial + i * cells, rows * EDGE, columns * EDGE, 0, 0);
-    for (size_t i = 0; i < ITERATIONS && serial; i++)
+    for (size_t i = 0; i < ITERATIONS; i++)
         relax(serial + i % 2 * cells, serial + (i + 1) % 2 * cells, rows * EDGE, columns * EDGE);
     weft_datatype *column;
     weft_team *team;
@@ -85,9 +89,14 @@ int main(void) {
     check(weft_team_create(weft_process_comm(), threads, &team));
 #pragma omp parallel num_threads(threads) reduction(+ : wrong)
     {
+        if (omp_get_num_threads() != threads) {
+            fprintf(stderr, "halo: OpenMP gave %d threads, not %d\n", omp_get_num_threads(), threads);
+            _Exit(EXIT_FAILURE);
+        }
         weft_comm *world;
         check(weft_team_enter(team, omp_get_thread_num(), &world));
-        wrong += serial ? iterate(rows, columns, column, serial + ITERATIONS % 2 * cells, world) : 1;
+        wrong += iterate(rows, columns, column, serial + ITERATIONS % 2 * cells, world);
+        check(weft_barrier(world)); /* under FUNNELED thread 0 moves the others' messages: it leaves last */
         check(weft_team_leave(&world));
     }
     check(weft_team_free(&team));

@@ -31,9 +31,14 @@ int main(int argc, char **argv) {
     weft_team *team;
     long by_openmp = 0, by_mpi, by_weft = 0;
     int wrong = 0;
+    omp_set_dynamic(0);
     check(weft_team_create(weft_process_comm(), threads, &team));
 #pragma omp parallel num_threads(threads) reduction(+ : by_openmp, wrong)
     {
+        if (omp_get_num_threads() != threads) {
+            fprintf(stderr, "with_mpi: OpenMP gave %d threads, not %d\n", omp_get_num_threads(), threads);
+            MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+        }
         weft_comm *world;
         check(weft_team_enter(team, omp_get_thread_num(), &world));
         long mine = 1 + weft_rank(world), sum;

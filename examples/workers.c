@@ -68,10 +68,15 @@ int main(void) {
     const int threads = omp_get_max_threads();
     weft_team *team;
     int wrong = 0;
+    omp_set_dynamic(0);
     check(weft_init(NULL));
     check(weft_team_create(weft_process_comm(), threads, &team));
 #pragma omp parallel num_threads(threads) reduction(+ : wrong)
     {
+        if (omp_get_num_threads() != threads) {
+            fprintf(stderr, "workers: OpenMP gave %d threads, not %d\n", omp_get_num_threads(), threads);
+            _Exit(EXIT_FAILURE);
+        }
         weft_comm *world;
         check(weft_team_enter(team, omp_get_thread_num(), &world));
         const int rank = weft_rank(world);
@@ -83,6 +88,7 @@ int main(void) {
             int tasks = work(world);
             printf("rank %d did %d of %d tasks\n", rank, tasks, TASKS);
         }
+        check(weft_barrier(world)); /* under FUNNELED thread 0 moves the others' messages: it leaves last */
         check(weft_team_leave(&world));
     }
     check(weft_team_free(&team));

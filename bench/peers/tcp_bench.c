@@ -11,10 +11,12 @@
 #include "../statistics.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,17 +111,28 @@ static void measure(int connection, char *buffer, size_t forth, size_t back) {
         forth, summary.min, summary.median);
 }
 
+/* A number of bytes in digits alone. */
+static bool parse_bytes(const char *text, size_t *bytes) {
+    char *end;
+    errno = 0;
+    *bytes = strtoull(text, &end, 10);
+    return *text >= '0' && *text <= '9' && *end == '\0' && !errno && *bytes < SIZE_MAX / 2;
+}
+
 int main(int argc, char **argv) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(PORT)};
-    size_t forth = argc == 5 ? strtoull(argv[3], NULL, 10) : 0, back = argc == 5 ? strtoull(argv[4], NULL, 10) : 0;
+    size_t forth, back;
     bool listens = argc == 5 && strcmp(argv[1], "listen") == 0;
-    char *buffer = calloc((forth > back ? forth : back) + 1, 1);
+    char *buffer;
     int on = 1, connection;
-    if (!forth || !buffer || inet_pton(AF_INET, argv[2], &address.sin_addr) != 1) {
+    if (argc != 5 || (!listens && strcmp(argv[1], "connect") != 0) || !parse_bytes(argv[3], &forth) ||
+        !parse_bytes(argv[4], &back) || !forth || inet_pton(AF_INET, argv[2], &address.sin_addr) != 1) {
         fprintf(stderr, "usage: peer-tcp listen|connect ADDRESS FORTH BACK; bytes, FORTH at least 1\n");
-        free(buffer);
         return 2;
     }
+    buffer = calloc((forth > back ? forth : back) + 1, 1);
+    if (!buffer)
+        fail("no buffer");
     connection = listens ? listen_at(&address) : connect_to(&address);
     if (setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on))
         fail("setsockopt");

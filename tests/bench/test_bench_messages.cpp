@@ -115,7 +115,7 @@ const bench_library library = {{run, barrier, maximum}, prepare, release, start,
 int sweep(bench_operation operation, const char *sizes, Faults faults, Rank ranks[2]) {
     World world = {};
     bench_options options = {};
-    bench_setting setting = {"test", "0", "process", 2, 1, BENCH_JSON, true, false, nullptr};
+    bench_setting setting = {"test", "0", "process", 2, 1, 2, BENCH_JSON, true, false, nullptr};
     int returned[2];
     std::vector<std::thread> threads;
     threads.reserve(2);
@@ -191,7 +191,7 @@ TEST(Messages, OverlapStartsTestsAndWaits) {
 }
 
 TEST(Messages, ARowCountsMessagesOfAllPairs) {
-    const bench_setting setting = {"test", "0", "process", 2, 1, BENCH_JSON, false, false, "other-node"};
+    const bench_setting setting = {"test", "0", "process", 2, 1, 2, BENCH_JSON, false, false, "other-node"};
     const bench_subject subject = {"stream", BENCH_NONBLOCKING, 1000};
     const bench_timing timing = {128, 10, {1.5, 2.0, 4.0}};
     ::testing::internal::CaptureStdout();

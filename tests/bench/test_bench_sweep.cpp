@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The sweep against libraries of one or two ranks: its check ends it, each mode has its row, overlap starts and tests.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <overlap.h>
 #include <pthread.h>
+#include <sched.h>
 #include <string>
 #include <sweep.h>
 #include <thread>
@@ -63,7 +66,7 @@ const bench_library copies = {
 int sweep(Copier *copier, unsigned modes, bool overlap = false, bool touch = false) {
     const bench_rank rank = {&copies, copier, 0, 1};
     bench_options options = {};
-    bench_setting setting = {"test", "0", "process", 1, 1, BENCH_JSON, true, false, nullptr};
+    bench_setting setting = {"test", "0", "process", 1, 1, 1, BENCH_JSON, true, false, nullptr};
     options.operation = BENCH_ALLGATHER;
     options.modes = modes;
     options.overlap = overlap;
@@ -150,6 +153,74 @@ TEST(Overlap, StartsTestsAndWaits) {
     EXPECT_EQ(times_in(rows, "\"tests\": 7, "), 3u);
 }
 
+// Somebody else who computes on the rank's processor as long as the operation is under way.
+struct Disturber {
+    std::atomic<bool> under_way;
+    std::thread thread;
+};
+
+void start_disturbing(void *state, const bench_call *) {
+    Disturber *disturber = static_cast<Disturber *>(state);
+    disturber->under_way = true;
+    disturber->thread = std::thread([disturber] {
+        while (disturber->under_way) {
+        }
+    });
+}
+
+void end_disturbing(void *state, const bench_call *) {
+    static_cast<Disturber *>(state)->under_way = false;
+    static_cast<Disturber *>(state)->thread.join();
+}
+
+void return_at_once(void *, const void *, size_t) {}
+
+TEST(Overlap, WhoSharesAProcessorDoesNotTakeTheOthersTimeForExposed) {
+    static const bench_library library = {
+        {return_at_once, nothing, only_one}, not_needed, not_needed, start_disturbing, not_needed, end_disturbing};
+    Disturber disturber = {};
+    const bench_rank rank = {&library, &disturber, 0, 1};
+    bench_call call = {};
+    bench_overlap_timing timing;
+    cpu_set_t before, one;
+    ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    bench_warm_up(&library.driver, &disturber, 2);
+    ASSERT_TRUE(bench_is_crowded());
+    call.mode = BENCH_NONBLOCKING;
+    ASSERT_EQ(bench_overlap(&rank, &call, 5, 4, &timing), 0);
+    sched_setaffinity(0, sizeof before, &before);
+    EXPECT_LE(timing.us.exposed, timing.us.calls);
+}
+
+// Ranks that are bound to a processor each have as many as they are, though each may use but one.
+TEST(Crowded, ComparesRanksWithWhatTheyMayUseTogether) {
+    static const auto beside_another = [](void *, double *values, size_t count) {
+        for (size_t cpu = 0; cpu < count && count > 1; cpu++)
+            if (values[cpu] > 0) { // the other one has the next
+                values[(cpu + 1) % count] = 1;
+                return;
+            }
+    };
+    const bench_driver alone = {nullptr, nothing, only_one}, two = {nullptr, nothing, beside_another};
+    cpu_set_t before, one;
+    ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+    bench_warm_up(&alone, nullptr, CPU_COUNT(&before));
+    EXPECT_FALSE(bench_is_crowded());
+    bench_warm_up(&alone, nullptr, CPU_COUNT(&before) + 1);
+    EXPECT_TRUE(bench_is_crowded());
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    bench_warm_up(&alone, nullptr, 2);
+    EXPECT_TRUE(bench_is_crowded());
+    bench_warm_up(&two, nullptr, 2);
+    EXPECT_FALSE(bench_is_crowded());
+    sched_setaffinity(0, sizeof before, &before);
+}
+
 // Two ranks, whose maximum needs a real meeting; the operation under test may leave it out.
 struct Pair {
     pthread_barrier_t meeting;
@@ -186,7 +257,7 @@ int sweep_barrier(Pair *pair, int rank) {
         {perhaps_meet, meet, maximum_of_two}, not_needed, not_needed, not_needed, not_needed, not_needed};
     Member member = {pair, rank};
     const bench_rank self = {&library, &member, rank, 2};
-    const bench_setting setting = {"test", "0", "thread", 1, 2, BENCH_JSON, true, false, nullptr};
+    const bench_setting setting = {"test", "0", "thread", 1, 2, 2, BENCH_JSON, true, false, nullptr};
     bench_options options = {};
     options.operation = BENCH_BARRIER;
     options.modes = 1u << BENCH_BLOCKING;
