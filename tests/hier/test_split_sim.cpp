@@ -348,16 +348,17 @@ void sum_of_ones(weft_comm *comm) {
 
 INSTANTIATE_TEST_SUITE_P(Sim, Splits, ::testing::ValuesIn(shapes), shape_name);
 
-// More in a row than there are contexts, so that each is used many times.
+// More in a row than there are contexts, so that each is used many times; also where the last process is alone in its group, which needs none.
 TEST(ManyCommunicators, AreMadeAndFreedInTurn) {
     threads::Watchdog watchdog(280);
     int rounds = effort::rounds(int(INTER_CONTEXTS) + 900);
-    for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED}) {
-        JobShape shape{{1, 2}, level};
+    for (const JobShape &shape :
+         {JobShape{{1, 2}, WEFT_THREAD_FUNNELED}, JobShape{{1, 2}, WEFT_THREAD_SERIALIZED}, JobShape{{1, 1, 1}}}) {
         SimWorlds(shape).run([&](weft_comm *world) {
+            const int color = weft_node(world) == 2;
             for (int round = 0; round < rounds; round++) {
                 weft_comm *comm = nullptr;
-                ASSERT_EQ(weft_comm_split(world, 0, round % 3 ? weft_rank(world) : -weft_rank(world), &comm),
+                ASSERT_EQ(weft_comm_split(world, color, round % 3 ? weft_rank(world) : -weft_rank(world), &comm),
                           WEFT_SUCCESS)
                     << weft_last_error();
                 if (round % 64 == 0)
@@ -473,6 +474,23 @@ TEST(ManyCommunicators, MoreThanCanStandAtOnce) {
         sum_of_ones(made[made.size() / 2]);
         for (weft_comm *&each : made)
             EXPECT_EQ(weft_comm_free(&each), WEFT_SUCCESS);
+    });
+}
+
+// More groups on a node than a word has bits: each has a context of its own.
+TEST(ManyCommunicators, MoreThanSixtyFourByOneSplit) {
+    threads::Watchdog watchdog(60);
+    JobShape shape{{66, 66}, WEFT_THREAD_SERIALIZED, WEFT_WAIT_BLOCK};
+    SimWorlds(shape).run([&](weft_comm *world) {
+        const int thread = weft_thread(world), one = 1 << 10;
+        weft_comm *comm = nullptr;
+        ASSERT_EQ(weft_comm_split(world, thread, 0, &comm), WEFT_SUCCESS) << weft_last_error();
+        for (int round = 0; round < 3; round++) {
+            int mine = one + thread, sum = 0;
+            EXPECT_EQ(weft_allreduce(&mine, &sum, 1, WEFT_INT, WEFT_SUM, comm), WEFT_SUCCESS) << weft_last_error();
+            EXPECT_EQ(sum, 2 * mine);
+        }
+        EXPECT_EQ(weft_comm_free(&comm), WEFT_SUCCESS);
     });
 }
 
