@@ -170,9 +170,13 @@ TEST_F(MisuseMessages, GapInTheAttachedBuffer) {
         EXPECT_OK(send(tag));
     EXPECT_ERROR(WEFT_ERR_NOMEM, send(4), "no room");
     receive(2);
-    EXPECT_OK(send(4));
-    EXPECT_ERROR(WEFT_ERR_NOMEM, send(5), "no room");
-    for (int tag : {1, 3, 4})
+    const int code = send(4);
+    EXPECT_EQ(WEFT_SUCCESS, code) << weft_last_error();
+    if (code == WEFT_SUCCESS) {
+        EXPECT_ERROR(WEFT_ERR_NOMEM, send(5), "no room");
+        receive(4);
+    }
+    for (int tag : {1, 3})
         receive(tag);
     EXPECT_OK(weft_comm_detach_buffer(ranks_[0], &base, &bytes));
 }

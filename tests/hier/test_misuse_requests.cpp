@@ -329,15 +329,19 @@ TEST_F(MisuseRequests, TypeFreedWhileInUse) {
             for (size_t i = 0; i < from.size(); i++)
                 from[i] = int(i);
             weft_request *send = nullptr, *receive = nullptr;
+            std::vector<weft_datatype *> others;
             auto typed = [&](const std::function<int(const weft_datatype *)> &start) {
                 weft_datatype *type = nullptr;
                 EXPECT_OK(weft_type_vector(blocks, 1, 2, WEFT_INT, &type));
                 EXPECT_OK(weft_type_commit(&type));
                 EXPECT_OK(start(type));
                 EXPECT_OK(weft_type_free(&type));
-                // Its memory may be another one's now.
-                EXPECT_OK(weft_type_vector(blocks, 1, 1, WEFT_BYTE, &type));
-                EXPECT_OK(weft_type_free(&type));
+                for (int i = 0; i < 64;
+                     i++) { // its memory may be one of theirs now: the one that is free for longest is taken
+                    EXPECT_OK(weft_type_vector(blocks, 1, 3, WEFT_BYTE, &type));
+                    EXPECT_OK(weft_type_commit(&type));
+                    others.push_back(type);
+                }
             };
             auto do_send = [&] {
                 typed([&](const weft_datatype *type) {
@@ -364,6 +368,8 @@ TEST_F(MisuseRequests, TypeFreedWhileInUse) {
             if (before != Probed) {
                 EXPECT_OK(weft_request_free(&receive));
             }
+            for (weft_datatype *&type : others)
+                EXPECT_OK(weft_type_free(&type));
             for (size_t i = 0; i < to.size(); i++)
                 ASSERT_EQ(to[i], i % 2 ? -1 : int(i)) << i << " of " << to.size();
         }
