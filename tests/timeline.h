@@ -111,7 +111,9 @@ class Json {
 struct Span {
     std::string name, category, algorithm;
     long long began_ns, ended_ns, bytes;
-    bool overlaps; // one of a pair of events
+    bool overlaps;  // one of a pair of events
+    int root, peer; // -1: it has none
+    bool failed;
 };
 
 struct Track {
@@ -166,13 +168,20 @@ class Timeline {
     }
     static Span span_of(const Json &event) {
         long long began = ns(event["ts"]);
+        const Json &args = event["args"];
         return {event["name"].text,
                 event["cat"].text,
-                event["args"]["algorithm"].text,
+                args["algorithm"].text,
                 began,
                 began,
-                static_cast<long long>(event["args"]["bytes"].number),
-                false};
+                static_cast<long long>(args["bytes"].number),
+                false,
+                rank_of(args["root"]),
+                rank_of(args["peer"]),
+                args["failed"].number != 0};
+    }
+    static int rank_of(const Json &value) {
+        return value.kind == Json::NUMBER ? static_cast<int>(value.number) : -1;
     }
     void take(const Json &event) {
         const std::string &phase = event["ph"].text, &name = event["name"].text;

@@ -140,6 +140,17 @@ TEST_F(MismatchJob, ProcessesWithPersistentRequests) {
     expect_messages(comm_);
 }
 
+// Prepared, not started: the next collective tells them apart.
+TEST_F(MismatchJob, ProcessesThatPrepareDifferentOnes) {
+    int word = 1, sum = 0;
+    weft_request *request = nullptr;
+    EXPECT_OK(last_ ? weft_bcast_init(&word, 1, WEFT_INT, 0, comm_, &request)
+                    : weft_allreduce_init(&word, &sum, 1, WEFT_INT, WEFT_SUM, comm_, &request));
+    EXPECT_ERROR(WEFT_ERR_MISMATCH, weft_barrier(comm_), "after collectives that were not the same");
+    EXPECT_OK(weft_request_free(&request));
+    expect_messages(comm_);
+}
+
 // Between ranks of one process and of several: the first, the last, and who is neither a leader nor the last.
 class MismatchOfBlocksJob : public MismatchJob {
   protected:

@@ -185,6 +185,39 @@ TEST(Blocks, AllOfThemInTurn) {
     });
 }
 
+// One rank has a block about as long as the longest that goes by its cell (HIER_BUNDLE_BYTES_BETWEEN), all others have long ones.
+void gatherv_beside_long(weft_comm *comm, int root, int odd, size_t own) {
+    const size_t longer = 5000, ranks = (size_t)weft_size(comm);
+    const int rank = weft_rank(comm);
+    const auto has = [&](int of) { return of == odd ? own : longer; };
+    const std::string what =
+        "gatherv, rank " + std::to_string(odd) + " has " + std::to_string(own) + " bytes, root " + std::to_string(root);
+    job::buffer send(has(rank), 16), recv(rank == root ? ranks * longer : 0, 16);
+    std::vector<size_t> counts(ranks);
+    std::vector<ptrdiff_t> displs(ranks);
+    for (size_t i = 0; i < ranks; i++) {
+        counts[i] = has((int)i);
+        displs[i] = (ptrdiff_t)(i * longer);
+    }
+    job::fill(send.data(), send.size(), (uint64_t)rank + own);
+    job::ok(FORM(gatherv)(send.data(), send.size(), WEFT_BYTE, recv.data(), counts.data(), displs.data(), WEFT_BYTE,
+                          root, comm),
+            comm, what);
+    for (size_t i = 0; rank == root && i < ranks; i++)
+        job::check(job::matches(recv.data() + i * longer, counts[i], i + own), comm, what);
+    job::check(recv.intact(), comm, what);
+}
+
+TEST(Blocks, GathervOfOneThatJustFitsIntoItsCell) {
+    job::on_both([](weft_comm *comm) {
+        const int last = weft_size(comm) - 1;
+        for (int root : {0, last})
+            for (int odd = 0; odd <= last; odd++)
+                for (size_t own : {767, 768, 769})
+                    gatherv_beside_long(comm, root, odd, own);
+    });
+}
+
 TEST(Blocks, NothingAtAll) {
     job::on_both([](weft_comm *comm) {
         std::vector<size_t> counts((size_t)weft_size(comm), 0);

@@ -274,6 +274,40 @@ weft_counter_row count_of_split(inter_collective kind, bool interleaved, traffic
 
 } // namespace
 
+// Each block is as long as its own type says, and one of nothing is none.
+TEST(CountersOfBlocks, AreThoseOfTheirTypesAndCounts) {
+    threads::Watchdog watchdog(280);
+    weft_counters sum = count(JobShape{{3}}, [](weft_comm *comm) {
+        const size_t rank = size_t(weft_rank(comm));
+        uint64_t out[3] = {}, in[3] = {};
+        const weft_datatype *longer = WEFT_UINT64_T, *own = rank ? longer : WEFT_INT; // of what a rank sends
+        const weft_datatype *sent[] = {own, own, own}, *received[] = {WEFT_INT, longer, longer};
+        const size_t ones[] = {1, 1, 1}, some[] = {rank % 2, 1 - rank % 2, rank % 2}; // to those that are not alike
+        const ptrdiff_t displs[] = {0, 1, 2}, bytes[] = {0, 8, 16};
+        EXPECT_EQ(weft_alltoallw(out, ones, bytes, sent, in, ones, bytes, received, comm), WEFT_SUCCESS);
+        EXPECT_EQ(weft_alltoallv(out, some, displs, WEFT_INT, in, some, displs, WEFT_INT, comm), WEFT_SUCCESS);
+    });
+    const weft_traffic &by_types = sum.rows[WEFT_COUNTED_ALLTOALLW].inside;
+    EXPECT_EQ(by_types.messages, 6u);
+    EXPECT_EQ(by_types.bytes, 2u * (4 + 8 + 8));
+    const weft_traffic &by_counts = sum.rows[WEFT_COUNTED_ALLTOALLV].inside;
+    EXPECT_EQ(by_counts.messages, 4u); // 0→1, 1→0, 1→2, 2→1
+    EXPECT_EQ(by_counts.bytes, 4u * sizeof(int));
+}
+
+// A call that fails is one, but what it moved is nobody's.
+TEST(CountersOfMismatches, HaveMovedNothing) {
+    threads::Watchdog watchdog(280);
+    weft_counters sum = count(JobShape{{2}}, [](weft_comm *comm) {
+        int one = 1, all = 0;
+        EXPECT_EQ(weft_rank(comm) ? weft_barrier(comm) : weft_allreduce(&one, &all, 1, WEFT_INT, WEFT_SUM, comm),
+                  WEFT_ERR_MISMATCH);
+    });
+    EXPECT_EQ(sum.rows[WEFT_COUNTED_ALLREDUCE].operations, 1u);
+    EXPECT_EQ(sum.rows[WEFT_COUNTED_ALLREDUCE].inside.messages, 0u);
+    EXPECT_EQ(sum.rows[WEFT_COUNTED_ALLREDUCE].inside.bytes, 0u);
+}
+
 // Ranks that have places (hier/layout.h) count as those that are in order: in collectives that a split does not call itself.
 TEST(CountersOfPlaces, AreThoseOfRanks) {
     threads::Watchdog watchdog(280);

@@ -162,3 +162,33 @@ TEST(MixedLists, OfTeamsProcessesAndCollectives) {
                 ASSERT_FALSE(HasFailure());
             }
 }
+
+// Two that end in errors of their own: the first of the list is the one that is returned, and each status has its own.
+TEST(MixedLists, TellTheFirstErrorOfSeveral) {
+    threads::Watchdog watchdog(110);
+    SimWorlds(JobShape{{2}}).run([](weft_comm *comm) {
+        const int other = 1 - weft_rank(comm), two[2] = {};
+        for (bool truncated_first : {true, false})
+            for (bool with_statuses : {true, false}) {
+                weft_comm *broken = nullptr;
+                weft_request *list[3] = {};
+                weft_status statuses[3] = {};
+                int one = 1, got = 0, sum = 0;
+                const size_t receive = truncated_first ? 0 : 1, collective = 1 - receive;
+                ASSERT_EQ(weft_comm_dup(comm, &broken), WEFT_SUCCESS);
+                EXPECT_EQ(weft_irecv(&got, 1, WEFT_INT, other, 7, comm, &list[receive]), WEFT_SUCCESS);
+                EXPECT_EQ(other ? weft_ibarrier(broken, &list[collective])
+                                : weft_iallreduce(&one, &sum, 1, WEFT_INT, WEFT_SUM, broken, &list[collective]),
+                          WEFT_SUCCESS);
+                EXPECT_EQ(weft_isend(two, 2, WEFT_INT, other, 7, comm, &list[2]), WEFT_SUCCESS);
+                EXPECT_EQ(weft_waitall(3, list, with_statuses ? statuses : WEFT_STATUSES_IGNORE),
+                          truncated_first ? WEFT_ERR_TRUNCATE : WEFT_ERR_MISMATCH);
+                if (with_statuses) {
+                    EXPECT_EQ(statuses[receive].error, WEFT_ERR_TRUNCATE);
+                    EXPECT_EQ(statuses[collective].error, WEFT_ERR_MISMATCH);
+                    EXPECT_EQ(statuses[2].error, WEFT_SUCCESS);
+                }
+                EXPECT_EQ(weft_comm_free(&broken), WEFT_SUCCESS);
+            }
+    });
+}

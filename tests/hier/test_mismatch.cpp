@@ -287,9 +287,41 @@ TEST(MismatchOfCounts, ThatHaveTheSameSum) {
     EXPECT_OK(weft_finalize());
 }
 
+// The blocks are as many and as long, but the last thread has them of another type.
+TEST(MismatchOfCounts, OfAnotherType) {
+    ASSERT_EQ(WEFT_SUCCESS, weft_init(nullptr)) << weft_last_error();
+    misuse::in_team(3, [&](weft_comm *comm, int thread) {
+        std::vector<int> one(800, 1), other(2400);
+        const size_t counts[] = {800, 800, 800};
+        const ptrdiff_t displs[] = {0, 800, 1600};
+        const weft_datatype *type = thread == 2 ? WEFT_FLOAT : WEFT_INT;
+        EXPECT_EQ(weft_allgatherv(one.data(), 800, type, other.data(), counts, displs, type, comm), WEFT_ERR_MISMATCH);
+        misuse::expect_sentence({"rank 2 called"}, "allgatherv");
+    });
+    EXPECT_OK(weft_finalize());
+}
+
 void add_pairs(const void *in, void *inout, size_t count, const weft_datatype *) {
     for (size_t i = 0; i < count; i++)
         static_cast<int *>(inout)[i] += static_cast<const int *>(in)[i];
+}
+
+// Other algorithms do what must not be reordered.
+TEST(MismatchOfOperations, ThatCommuteOrNot) {
+    ASSERT_EQ(WEFT_SUCCESS, weft_init(nullptr)) << weft_last_error();
+    weft_op *ops[2] = {};
+    for (int commutes : {0, 1})
+        EXPECT_OK(weft_op_create(add_pairs, commutes, &ops[commutes]));
+    for (size_t count : {size_t(2), many})
+        misuse::in_team(3, [&](weft_comm *comm, int thread) {
+            std::vector<int> one(count, 1), other(count);
+            EXPECT_EQ(weft_allreduce(one.data(), other.data(), count, WEFT_INT, ops[thread == 1], comm),
+                      WEFT_ERR_MISMATCH);
+            misuse::expect_sentence({"rank 1 called"}, "weft_allreduce");
+        });
+    for (weft_op *&op : ops)
+        EXPECT_OK(weft_op_free(&op));
+    EXPECT_OK(weft_finalize());
 }
 
 // As many bytes of data in each, but one element begins where the other has its end.

@@ -350,6 +350,20 @@ TEST_F(AfterGoodCalls, ArraysAndWhatIsFreed) {
             counts_[0] = SIZE_MAX / 2;
             EXPECT_ERROR(WEFT_ERR_ARG, call(), "memory can hold");
         }
+        weft_datatype *raw = nullptr; // not committed
+        EXPECT_OK(weft_type_contiguous(1, WEFT_INT, &raw));
+        const weft_datatype *types[2] = {WEFT_INT, WEFT_INT};
+        auto of_types = [&] {
+            return weft_alltoallw(a_, counts_, displs_, &types[0], b_, counts_, displs_, &types[1], comm);
+        };
+        counts_[0] = 1;
+        for (const weft_datatype *&type : types) {
+            twice(of_types);
+            type = raw;
+            EXPECT_ERROR(WEFT_ERR_ARG, of_types(), &type == types ? "send_types[0]" : "recv_types[0]", "commit");
+            type = WEFT_INT;
+        }
+        EXPECT_OK(weft_type_free(&raw));
         weft_op *op = nullptr;
         EXPECT_OK(weft_op_create(nothing, 1, &op));
         weft_op *stale = op;

@@ -135,6 +135,52 @@ TEST_F(MisuseMessages, Counts) {
     EXPECT_EQ(count, WEFT_UNDEFINED);
 }
 
+// Of a type of no elements there are none in nothing, and no number of them in what has bytes.
+TEST_F(MisuseMessages, CountsOfNoElements) {
+    weft_datatype *none = nullptr;
+    EXPECT_OK(weft_type_contiguous(0, WEFT_INT, &none));
+    EXPECT_OK(weft_type_commit(&none));
+    weft_status status = {0, 0, 0, 0, 8};
+    size_t count = 99;
+    EXPECT_OK(weft_get_count(&status, none, &count));
+    EXPECT_EQ(count, WEFT_UNDEFINED);
+    status.bytes = 0;
+    EXPECT_OK(weft_get_count(&status, none, &count));
+    EXPECT_EQ(count, 0u);
+    EXPECT_OK(weft_type_free(&none));
+}
+
+// A message takes the room of another one of the same length, and not a byte more, between two that are still there.
+TEST_F(MisuseMessages, GapInTheAttachedBuffer) {
+    constexpr size_t ints = 1 << 16; // not copied on its way
+    std::vector<int> out(ints), in(ints);
+    std::vector<char> memory(3 * (WEFT_BSEND_OVERHEAD + ints * sizeof(int)));
+    void *base = nullptr;
+    size_t bytes = 0;
+    EXPECT_OK(weft_comm_attach_buffer(ranks_[0], memory.data(), memory.size()));
+    auto send = [&](int tag) {
+        std::fill(out.begin(), out.end(), tag);
+        return weft_bsend(out.data(), ints, WEFT_INT, 1, tag, ranks_[0]);
+    };
+    auto receive = [&](int tag) {
+        EXPECT_OK(weft_recv(in.data(), ints, WEFT_INT, 0, tag, ranks_[1], nullptr));
+        EXPECT_EQ(std::count(in.begin(), in.end(), tag), ptrdiff_t(ints));
+    };
+    for (int tag : {1, 2, 3})
+        EXPECT_OK(send(tag));
+    EXPECT_ERROR(WEFT_ERR_NOMEM, send(4), "no room");
+    receive(2);
+    const int code = send(4);
+    EXPECT_EQ(WEFT_SUCCESS, code) << weft_last_error();
+    if (code == WEFT_SUCCESS) {
+        EXPECT_ERROR(WEFT_ERR_NOMEM, send(5), "no room");
+        receive(4);
+    }
+    for (int tag : {1, 3})
+        receive(tag);
+    EXPECT_OK(weft_comm_detach_buffer(ranks_[0], &base, &bytes));
+}
+
 TEST_F(MisuseMessages, HandleOfAnotherThread) {
     weft_request *request = nullptr, *inactive = nullptr;
     weft_message *message = nullptr;

@@ -321,38 +321,55 @@ TEST_F(MisuseRequests, Truncation) {
 
 // A type is freed as soon as the call is back.
 TEST_F(MisuseRequests, TypeFreedWhileInUse) {
+    enum { Sent, Probed, Posted }; // before it is received
     for (size_t blocks : {size_t(4), long_ints / 2})
-        for (bool posted : {false, true}) {
+        for (int before : {Sent, Probed, Posted}) {
+            SCOPED_TRACE(std::to_string(blocks) + " blocks, " + (before == Probed ? "probed" : ""));
             std::vector<int> from(2 * blocks), to(2 * blocks, -1);
             for (size_t i = 0; i < from.size(); i++)
                 from[i] = int(i);
             weft_request *send = nullptr, *receive = nullptr;
+            std::vector<weft_datatype *> others;
             auto typed = [&](const std::function<int(const weft_datatype *)> &start) {
                 weft_datatype *type = nullptr;
                 EXPECT_OK(weft_type_vector(blocks, 1, 2, WEFT_INT, &type));
                 EXPECT_OK(weft_type_commit(&type));
                 EXPECT_OK(start(type));
                 EXPECT_OK(weft_type_free(&type));
-                // Its memory may be another one's now.
-                EXPECT_OK(weft_type_vector(blocks, 1, 1, WEFT_BYTE, &type));
-                EXPECT_OK(weft_type_free(&type));
+                for (int i = 0; i < 64;
+                     i++) { // its memory may be one of theirs now: the one that is free for longest is taken
+                    EXPECT_OK(weft_type_vector(blocks, 1, 3, WEFT_BYTE, &type));
+                    EXPECT_OK(weft_type_commit(&type));
+                    others.push_back(type);
+                }
             };
             auto do_send = [&] {
                 typed([&](const weft_datatype *type) {
                     return weft_issend(from.data(), 1, type, 1, 3, ranks_[0], &send);
                 });
             };
-            if (!posted)
+            if (before != Posted)
                 do_send();
+            weft_message *message = nullptr;
+            if (before == Probed) {
+                EXPECT_OK(weft_mprobe(0, 3, ranks_[1], &message, nullptr));
+            }
             typed([&](const weft_datatype *type) {
-                return weft_recv_init(to.data(), 1, type, 0, 3, ranks_[1], &receive);
+                return message ? weft_imrecv(to.data(), 1, type, &message, &receive)
+                               : weft_recv_init(to.data(), 1, type, 0, 3, ranks_[1], &receive);
             });
-            EXPECT_OK(weft_start(&receive));
-            if (posted)
+            if (before != Probed) {
+                EXPECT_OK(weft_start(&receive));
+            }
+            if (before == Posted)
                 do_send();
             EXPECT_OK(weft_wait(&receive, nullptr));
             EXPECT_OK(weft_wait(&send, nullptr));
-            EXPECT_OK(weft_request_free(&receive));
+            if (before != Probed) {
+                EXPECT_OK(weft_request_free(&receive));
+            }
+            for (weft_datatype *&type : others)
+                EXPECT_OK(weft_type_free(&type));
             for (size_t i = 0; i < to.size(); i++)
                 ASSERT_EQ(to[i], i % 2 ? -1 : int(i)) << i << " of " << to.size();
         }

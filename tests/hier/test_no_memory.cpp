@@ -476,6 +476,34 @@ void reductions_of_several(const Threads &threads, bool reproducible, bool of_pr
     short_memory::hold(false);
 }
 
+// Process 0 finds no memory for a collective that the other one has not called yet, and calls it again: then it is as if it had not failed.
+void call_again(weft_comm *comm, std::atomic<int> &arrived,
+                const std::function<int(weft_comm *, int *sum, weft_request **)> &call, bool persistent) {
+    int sum = 0, one = 1, all = 0;
+    weft_request *request = WEFT_REQUEST_NULL;
+    meet(arrived, 2);
+    if (weft_rank(comm) == 0) {
+        short_memory::fail(1);
+        int code = call(comm, &sum, &request);
+        bool failed = short_memory::failed();
+        short_memory::fail(0);
+        EXPECT_EQ(code, WEFT_ERR_NOMEM) << weft_last_error();
+        EXPECT_TRUE(failed);
+    }
+    meet(arrived, 2);
+    EXPECT_EQ(call(comm, &sum, &request), WEFT_SUCCESS) << weft_last_error();
+    if (persistent) {
+        EXPECT_EQ(weft_start(&request), WEFT_SUCCESS) << weft_last_error();
+    }
+    EXPECT_EQ(weft_wait(&request, WEFT_STATUS_IGNORE), WEFT_SUCCESS) << weft_last_error();
+    if (persistent) {
+        EXPECT_EQ(weft_request_free(&request), WEFT_SUCCESS) << weft_last_error();
+    }
+    EXPECT_EQ(sum, 2);
+    EXPECT_EQ(weft_allreduce(&one, &all, 1, WEFT_INT, WEFT_SUM, comm), WEFT_SUCCESS) << weft_last_error();
+    EXPECT_EQ(all, 2);
+}
+
 // From rank 0 to rank 1, short ones and offered ones by turns, received in another order than sent: what is received is right, and
 // who waits for what was lost is told.
 void letters(weft_comm *comm) {
@@ -589,4 +617,23 @@ TEST(NoMemory, ForReductionsOfProcesses) {
 TEST(NoMemory, ForMessagesOfSeveral) {
     short_memory::spare(sizeof(inter_sim_item));
     with_each_failing(letters_of_several);
+}
+
+// One of two processes only: what it called in vain is not among the calls that the other one must have made.
+TEST(NoMemory, OfOneProcessIsNoMismatch) {
+    threads::Watchdog watchdog(60);
+    static const int one = 1;
+    for (bool persistent : {false, true}) {
+        std::atomic<int> arrived{0};
+        SimWorlds worlds(JobShape{{1, 1}});
+        worlds.run_processes([&](int, hier_world *world) {
+            call_again(
+                world->process_comm, arrived,
+                [&](weft_comm *comm, int *sum, weft_request **request) {
+                    return persistent ? weft_allreduce_init(&one, sum, 1, WEFT_INT, WEFT_SUM, comm, request)
+                                      : weft_iallreduce(&one, sum, 1, WEFT_INT, WEFT_SUM, comm, request);
+                },
+                persistent);
+        });
+    }
 }

@@ -344,29 +344,43 @@ void sum_of_ones(weft_comm *comm) {
     EXPECT_EQ(sum, uint64_t(weft_size(comm)));
 }
 
+// Those that its process uses, a bit each.
+std::vector<uint64_t> contexts_of(const weft_comm *comm) {
+    hier_contexts *contexts = &comm->world->contexts;
+    pthread_mutex_lock(&contexts->lock);
+    std::vector<uint64_t> used(std::begin(contexts->used), std::end(contexts->used));
+    pthread_mutex_unlock(&contexts->lock);
+    return used;
+}
+
 } // namespace
 
 INSTANTIATE_TEST_SUITE_P(Sim, Splits, ::testing::ValuesIn(shapes), shape_name);
 
-// More in a row than there are contexts, so that each is used many times.
+// More in a row than there are contexts, so that each is used many times: none is lost, nor by a process that is alone in its group,
+// which needs none.
 TEST(ManyCommunicators, AreMadeAndFreedInTurn) {
     threads::Watchdog watchdog(280);
-    int rounds = effort::rounds(int(INTER_CONTEXTS) + 900);
-    for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED}) {
-        JobShape shape{{1, 2}, level};
-        SimWorlds(shape).run([&](weft_comm *world) {
-            for (int round = 0; round < rounds; round++) {
-                weft_comm *comm = nullptr;
-                ASSERT_EQ(weft_comm_split(world, 0, round % 3 ? weft_rank(world) : -weft_rank(world), &comm),
-                          WEFT_SUCCESS)
-                    << weft_last_error();
-                if (round % 64 == 0)
-                    sum_of_ones(comm);
-                EXPECT_EQ(weft_comm_free(&comm), WEFT_SUCCESS);
-            }
-        });
-        ASSERT_FALSE(HasFailure());
-    }
+    const int many = effort::rounds(int(INTER_CONTEXTS) + 900), few = 70; // these are enough to see that one was kept
+    for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED})
+        for (const Threads &threads : {Threads{1, 2}, Threads{1, 1, 1}}) {
+            SimWorlds(JobShape{threads, level}).run([&](weft_comm *world) {
+                const int color = weft_node(world) == 2, rounds = threads.size() == 2 ? many : few;
+                const std::vector<uint64_t> used = contexts_of(world);
+                for (int round = 0; round < rounds; round++) {
+                    weft_comm *comm = nullptr;
+                    ASSERT_EQ(weft_comm_split(world, color, round % 3 ? weft_rank(world) : -weft_rank(world), &comm),
+                              WEFT_SUCCESS)
+                        << weft_last_error();
+                    if (round % 64 == 0)
+                        sum_of_ones(comm);
+                    EXPECT_EQ(weft_comm_free(&comm), WEFT_SUCCESS);
+                }
+                EXPECT_EQ(weft_barrier(world), WEFT_SUCCESS);
+                EXPECT_EQ(contexts_of(world), used) << "process " << weft_node(world);
+            });
+            ASSERT_FALSE(HasFailure());
+        }
 }
 
 // What nobody has received when its communicator is freed is lost, and not received on the next one, which may well have its context.
@@ -473,6 +487,23 @@ TEST(ManyCommunicators, MoreThanCanStandAtOnce) {
         sum_of_ones(made[made.size() / 2]);
         for (weft_comm *&each : made)
             EXPECT_EQ(weft_comm_free(&each), WEFT_SUCCESS);
+    });
+}
+
+// More groups on a node than a word has bits: each has a context of its own.
+TEST(ManyCommunicators, MoreThanSixtyFourByOneSplit) {
+    threads::Watchdog watchdog(60);
+    JobShape shape{{66, 66}, WEFT_THREAD_SERIALIZED, WEFT_WAIT_BLOCK};
+    SimWorlds(shape).run([&](weft_comm *world) {
+        const int thread = weft_thread(world), one = 1 << 10;
+        weft_comm *comm = nullptr;
+        ASSERT_EQ(weft_comm_split(world, thread, 0, &comm), WEFT_SUCCESS) << weft_last_error();
+        for (int round = 0; round < 3; round++) {
+            int mine = one + thread, sum = 0;
+            EXPECT_EQ(weft_allreduce(&mine, &sum, 1, WEFT_INT, WEFT_SUM, comm), WEFT_SUCCESS) << weft_last_error();
+            EXPECT_EQ(sum, 2 * mine);
+        }
+        EXPECT_EQ(weft_comm_free(&comm), WEFT_SUCCESS);
     });
 }
 

@@ -4,6 +4,7 @@
 #include "timeline.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 extern "C" {
 #include <hier/trace.h>
@@ -129,6 +130,14 @@ TEST_P(Shapes, EveryOperationIsASpanOfItsRanksTrack) {
                     EXPECT_TRUE(span.name != "weft_bcast" || span.bytes == 120000);
                     EXPECT_TRUE(span.name != "weft_iallreduce" || span.bytes == 16);
                     EXPECT_TRUE(span.name != "weft_irecv" || span.bytes == 400);
+                    EXPECT_FALSE(span.failed) << span.name;
+                    const int root = span.name == "weft_bcast"         ? shape.ranks() - 1
+                                     : span.name == "weft_gather_init" ? 0
+                                                                       : -1;
+                    EXPECT_EQ(span.root, root) << span.name;
+                    if (span.name == "weft_irecv") { // of any source: who sent it
+                        EXPECT_EQ(span.peer, (rank + shape.ranks() - 1) % shape.ranks());
+                    }
                 }
             }
             // What makes a team, and what the process called itself.
@@ -322,10 +331,53 @@ TEST(Trace, HasWhatFailed) {
                                   : weft_recv(two, 1, WEFT_INT, 1, 0, comm, WEFT_STATUS_IGNORE),
                   weft_rank(comm) ? WEFT_SUCCESS : WEFT_ERR_TRUNCATE);
         EXPECT_EQ(weft_recv(two, 1, WEFT_INT, 5, 0, comm, WEFT_STATUS_IGNORE), WEFT_ERR_RANK); // not begun
+        EXPECT_EQ(weft_rank(comm) ? weft_barrier(comm)
+                                  : weft_allreduce(WEFT_IN_PLACE, two, 2, WEFT_INT, WEFT_SUM, comm),
+                  WEFT_ERR_MISMATCH);
     });
     Timeline timeline(directory.path() + "/trace.0.json");
-    EXPECT_EQ(timeline.rank(0).count("weft_recv"), 1);
-    EXPECT_EQ(timeline.rank(1).count("weft_send"), 1);
+    const Track receiver = timeline.rank(0), sender = timeline.rank(1);
+    EXPECT_EQ(receiver.count("weft_recv"), 1);
+    EXPECT_EQ(receiver.count("weft_allreduce"), 1);
+    EXPECT_EQ(sender.count("weft_send"), 1);
+    EXPECT_EQ(sender.count("weft_barrier"), 1);
+    for (const Track &track : {receiver, sender})
+        for (const Span &span : track.spans)
+            EXPECT_EQ(span.failed, span.name != "weft_send") << span.name;
+}
+
+// Whoever enters first: a thread goes on with the track of those that had its rank before.
+TEST(Trace, HasOneTrackOfARankInAllTeams) {
+    threads::Watchdog watchdog(280);
+    Directory directory;
+    JobShape shape{{3}};
+    shape.trace = directory.path();
+    SimWorlds(shape).run_processes([&](int, hier_world *world) {
+        for (const std::array<int, 3> &order : {std::array{0, 1, 2}, std::array{2, 1, 0}, std::array{0, 1, 2}}) {
+            weft_team *team = nullptr;
+            std::atomic<size_t> entered{0};
+            ASSERT_EQ(weft_team_create(world->process_comm, 3, &team), WEFT_SUCCESS);
+            threads::run(3, [&](int rank) {
+                weft_comm *comm = nullptr;
+                while (order[entered] != rank)
+                    std::this_thread::yield();
+                EXPECT_EQ(weft_team_enter(team, rank, &comm), WEFT_SUCCESS);
+                entered++;
+                while (entered < order.size())
+                    std::this_thread::yield();
+                for (int sent = 0, got; sent <= rank; sent++)
+                    EXPECT_EQ(weft_sendrecv(&sent, 1, WEFT_INT, rank, 0, &got, 1, WEFT_INT, rank, 0, comm,
+                                            WEFT_STATUS_IGNORE),
+                              WEFT_SUCCESS);
+                EXPECT_EQ(weft_team_leave(&comm), WEFT_SUCCESS);
+            });
+            EXPECT_EQ(weft_team_free(&team), WEFT_SUCCESS);
+        }
+        EXPECT_EQ(hier_observation_write(world), WEFT_SUCCESS) << weft_last_error();
+    });
+    Timeline timeline(directory.path() + "/trace.0.json");
+    for (int rank = 0; rank < 3; rank++)
+        EXPECT_EQ(timeline.rank(rank).count("weft_sendrecv"), 3 * (rank + 1)) << "rank " << rank;
 }
 
 TEST(Trace, IsBounded) {

@@ -280,6 +280,24 @@ TEST(MailboxAlone, TheNextOfALane) {
     office.finish(0, send.done);
 }
 
+// Receives of any tag that were posted together take what lies in the lane together: each has the tag of its own message.
+TEST(MailboxAlone, AStreamOfSeveralTags) {
+    Office office(2, 1000, 1 << 20);
+    const int tags[] = {5, 5, 6, 5, 7, 7, 5};
+    uint64_t came[std::size(tags)] = {};
+    intra_receive receives[std::size(tags)] = {};
+    intra_send unused;
+    for (size_t i = 0; i < std::size(tags); i++)
+        office.receive(1, 0, WEFT_ANY_TAG, &came[i], sizeof(came[i]), &receives[i]);
+    for (uint64_t i = 0; i < std::size(tags); i++)
+        ASSERT_TRUE(office.send(0, 1, tags[i], &i, sizeof(i), &unused));
+    for (size_t i = 0; i < std::size(tags); i++) {
+        office.finish(1, receives[i].done);
+        EXPECT_EQ(receives[i].tag, tags[i]) << "receive " << i;
+        EXPECT_EQ(came[i], i);
+    }
+}
+
 // A lane that is filled to its end holds what was sent: lines that the sender takes back ahead of his messages are those that were read.
 // Over many laps, with room for one message more or less each time.
 TEST(MailboxAlone, AFullLane) {
