@@ -106,7 +106,7 @@ static int parse_thread(hier_selector *selector, enum inter_collective collectiv
 
 static int parse_rule(hier_selector *selector, char *text) {
     char *equals = strchr(text, '=');
-    if (!equals || !equals[1])
+    if (!equals)
         return core_error(WEFT_ERR_CONFIG, "WEFT_ALGORITHM: \"%.200s\" is not of the form collective=PROCESS/thread",
                           text);
     *equals = 0;
