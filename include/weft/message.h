@@ -28,8 +28,8 @@
  * Errors of all: WEFT_ERR_ARG (null or freed communicator, buffer NULL with elements whose type does not hold
  * addresses, a type that is none, was freed or not committed, a tag out of range, elements that memory cannot hold, a null
  * pointer where a result is expected), WEFT_ERR_RANK (dest or source out of range), WEFT_ERR_THREAD (handle of another thread), WEFT_ERR_TRANSPORT,
- * WEFT_ERR_PROC_FAILED, WEFT_ERR_NOMEM (from when on a message that has come found no memory, and is lost: of every receive from another process that would
- * have to wait, for it may be the lost one's). After an error of the arguments nothing was sent and nothing is posted.
+ * WEFT_ERR_PROC_FAILED, WEFT_ERR_NOMEM (once a message that came has found no memory and is lost, also of each receive from
+ * another process that would have to wait: it may be for that one). After an error of the arguments nothing was sent and nothing is posted.
  */
 #ifndef WEFT_MESSAGE_H
 #define WEFT_MESSAGE_H
