@@ -231,9 +231,8 @@ static int meet_beside(hier_world *world) {
 /*
  * All processes meet. When all come through all have called the same on the process communicator, persistent ones included, so it is
  * broken in all of them or in none.
- * WEFT_ERR_NOMEM with *again: the others know nothing of the call, and wait for it to be made again.
  */
-static int meet(hier_world *world, const void *caller, bool *forced, bool *again) {
+static int meet(hier_world *world, const void *caller, bool *forced) {
     weft_comm *comm = world->process_comm;
     hier_arguments arguments;
     hier_arguments_begin(&arguments, INTER_BARRIER, "weft_finalize");
@@ -242,7 +241,6 @@ static int meet(hier_world *world, const void *caller, bool *forced, bool *again
     bool was_broken = hier_ledger_is_broken(comm->ledger);
     int code = was_broken ? WEFT_SUCCESS : hier_process_collective(comm, &arguments);
     *forced = code != WEFT_SUCCESS;
-    *again = code == WEFT_ERR_NOMEM && !hier_ledger_is_broken(comm->ledger);
     if (was_broken || code == WEFT_ERR_MISMATCH) {
         int met = meet_beside(world);
         *forced = met != WEFT_SUCCESS;
@@ -251,21 +249,12 @@ static int meet(hier_world *world, const void *caller, bool *forced, bool *again
     return code;
 }
 
-/*
- * The processes meet over the network, let their messages out, and meet again before anybody takes his memory away. *again: as meet says,
- * and all stands as before.
- */
-static int part(hier_world *world, const void *caller, bool *again) {
-    *again = false;
-    if (!world->transport) {
-        hier_progress_stop(world);
-        return WEFT_SUCCESS;
-    }
-    bool forced;
-    int code = meet(world, caller, &forced, again), count = 1;
-    if (*again)
-        return code;
+/* The processes, which have met, let their messages out, and meet again before anybody takes his memory away. */
+static int part(hier_world *world, bool forced) {
+    int code = WEFT_SUCCESS, count = 1;
     hier_progress_stop(world);
+    if (!world->transport)
+        return WEFT_SUCCESS;
     parting meeting = {.forced = forced};
     attendant attendants[1 + INTER_CHANNELS] = {{.transport = world->transport}};
     for (hier_channel *channel; (channel = hier_channel_at(world, count - 1)); count++)
@@ -276,15 +265,27 @@ static int part(hier_world *world, const void *caller, bool *again) {
     }
     while (atomic_load_explicit(&meeting.parted, memory_order_relaxed) < count)
         nanosleep(&pause_time, NULL);
-    if (!forced) {
-        int met = world->bootstrap->fence(world->bootstrap);
-        code = code ? code : met;
-    }
+    if (!forced)
+        code = world->bootstrap->fence(world->bootstrap);
     atomic_store_explicit(&meeting.over, true, memory_order_relaxed);
     for (int i = 0; i < count; i++)
         if (attendants[i].runs)
             pthread_join(attendants[i].thread, NULL);
     return code;
+}
+
+static int end(hier_world *world, const void *caller) {
+    bool forced = false;
+    int code = world->transport ? meet(world, caller, &forced) : WEFT_SUCCESS;
+    /* The others know nothing of the call, and wait for it to be made again: all stays as it was. */
+    if (code == WEFT_ERR_NOMEM && !hier_ledger_is_broken(world->process_comm->ledger))
+        return code;
+    int parted = part(world, forced), written = hier_observation_write(world);
+    atomic_store_explicit(&current, NULL, memory_order_release);
+    hier_watch_stop(world);
+    hier_world_destroy(world);
+    code = code ? code : parted;
+    return code ? code : written;
 }
 
 int weft_finalize(void) {
@@ -312,16 +313,8 @@ int weft_finalize(void) {
         size_t bytes;
         code = weft_comm_detach_buffer(world->process_comm, &buffer, &bytes);
     }
-    bool again = code != WEFT_SUCCESS;
-    if (!again)
-        code = part(world, __builtin_return_address(0), &again);
-    if (!again) {
-        int written = hier_observation_write(world);
-        code = code ? code : written;
-        atomic_store_explicit(&current, NULL, memory_order_release);
-        hier_watch_stop(world);
-        hier_world_destroy(world);
-    }
+    if (!code)
+        code = end(world, __builtin_return_address(0));
     pthread_mutex_unlock(&lock);
     return code;
 }
