@@ -5,8 +5,8 @@
  */
 #include "weftrun.h"
 
+#include <core/file.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdint.h>
@@ -37,23 +37,11 @@ static bool name_unfinished(const char *trace, char path[PATH_MAX]) {
     return false;
 }
 
-/* Made and removed at once, so that nothing is left whatever becomes of the job. Does not wait for who reads a FIFO. */
-static bool can_write(const char *path) {
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd >= 0)
-        unlink(path);
-    else if (errno == EEXIST)
-        fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0;
-}
-
 static bool can_trace(const char *trace) {
     char path[PATH_MAX];
     if (!name_unfinished(trace, path))
         return false;
-    if (can_write(path))
+    if (core_file_is_writable(path))
         return true;
     weftrun_say("--trace: '%s' cannot be written: %s", path, strerror(errno));
     return false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/clock.h>
 #include <core/error.h>
+#include <core/file.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <hier/collect.h>
 #include <hier/comm.h>
 #include <hier/watch.h>
@@ -201,16 +201,10 @@ static void find_collector(hier_watch *watch) {
 static int check_report(const hier_world *world) {
     char name[HIER_REPORT_BYTES];
     hier_report_name(world, name);
-    int file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file >= 0)
-        unlink(name);
-    else if (errno == EEXIST)
-        file = open(name, O_WRONLY | O_APPEND | O_NONBLOCK | O_CLOEXEC);
-    if (file < 0)
-        return core_error(WEFT_ERR_CONFIG, "rank %d: WEFT_HANG_REPORT is \"%.200s\": no file can be made there: %s",
-                          world->process_comm->rank, world->config.hang_report, strerror(errno));
-    close(file);
-    return WEFT_SUCCESS;
+    if (core_file_is_writable(name))
+        return WEFT_SUCCESS;
+    return core_error(WEFT_ERR_CONFIG, "rank %d: WEFT_HANG_REPORT is \"%.200s\": no file can be made there: %s",
+                      world->process_comm->rank, world->config.hang_report, strerror(errno));
 }
 
 int hier_watch_start(hier_world *world, const char *session) {
