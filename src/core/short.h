@@ -32,4 +32,10 @@ static inline void core_copy_short(void *to, const void *from, size_t bytes) {
     }
 }
 
+/** An address that stays as it was reckoned, whatever it was found to be equal to: the compiler may not take that for it. */
+static inline const void *core_as_reckoned(const void *address) {
+    __asm__("" : "+r"(address));
+    return address;
+}
+
 #endif

@@ -135,20 +135,6 @@ static inline size_t hier_shown_bytes(const hier_call *call, int thread) {
     return offer->bundled ? hier_bundle_bytes(hier_bundle_of(call, thread), 0) : offer->send_size;
 }
 
-/**
- * Before anything of another thread's cell is looked at, whose block this one takes: if that thread has bundled as many as this one, and the
- * `before` of them in front of it are as long, then its lines come together with the cell's first, which tells.
- */
-static inline void hier_bundle_foresee(const hier_call *call, int thread, size_t before, size_t bytes) {
-    const char *cell = (const char *)&call->meeting.cells[thread];
-    const size_t head = sizeof(hier_bundle) + call->meeting.mine.bundled * sizeof(uint16_t);
-    const size_t begin = offsetof(intra_cell, payload) + head + before * bytes, end = begin + bytes;
-    if (call->meeting.member->fills <= INTRA_FLAG_ROOM || end > sizeof(intra_cell))
-        return;
-    for (size_t line = begin < CORE_LINE_BYTES ? CORE_LINE_BYTES : begin; line < end; line += CORE_LINE_BYTES)
-        __builtin_prefetch(cell + line);
-}
-
 /** Has any thread made an offer, so that it waits until the others have read? When all were awaited. */
 static inline bool hier_any_offers(const hier_call *call) {
     bool any = !call->meeting.mine.bundled;
@@ -157,17 +143,39 @@ static inline bool hier_any_offers(const hier_call *call) {
     return any;
 }
 
-/** Takes a block of another thread's bundle to where this one expects it, if it is as long; else the call notes that. */
-static inline void hier_bundle_take_from(hier_call *call, const hier_bundle *bundle, int thread, size_t index,
-                                         core_data to) {
-    size_t bytes = hier_bundle_bytes(bundle, index), source = hier_first_rank(call) + (size_t)thread;
-    if (!hier_same_bytes(call, source, bytes, (size_t)call->comm->rank, core_data_bytes(to)))
-        return;
-    hier_unpack(call, to, hier_bundle_at(bundle, index), (intra_slice){0, bytes});
+/** A block of another thread's bundle, and what is so of it most often. */
+typedef struct hier_bundled {
+    const hier_bundle *bundle;
+    int thread;           /* whose it is */
+    size_t index, blocks; /* which, of so many */
+    size_t before;        /* so many in front of it are as long as it, and the others empty */
+} hier_bundled;
+
+/**
+ * Takes it to where this thread expects it, if it is as long; else the call notes that. Where it lies most often follows from what this thread
+ * knows already: a processor that goes on before the cell's first line has come, which tells, fetches the block's lines beside it.
+ * (Prefetching them does not do: some processors leave that.)
+ */
+static inline void hier_bundle_take(hier_call *call, hier_bundled block, core_data to) {
+    const hier_bundle *bundle = block.bundle;
+    const size_t expected = core_data_bytes(to), most = HIER_BUNDLE_BYTES_BETWEEN;
+    const size_t begin = block.before * expected, end = begin + expected;
+    if (expected <= most && end <= most) {
+        const void *likely = core_as_reckoned((const char *)(bundle->ends + block.blocks) + begin);
+        if (bundle->blocks == block.blocks && hier_bundle_begin_of(bundle, block.index) == begin &&
+            bundle->ends[block.index] == end) {
+            hier_unpack(call, to, likely, (intra_slice){0, expected});
+            return;
+        }
+    }
+    const size_t bytes = hier_bundle_bytes(bundle, block.index), source = hier_first_rank(call) + (size_t)block.thread;
+    if (hier_same_bytes(call, source, bytes, (size_t)call->comm->rank, expected))
+        hier_unpack(call, to, hier_bundle_at(bundle, block.index), (intra_slice){0, bytes});
 }
 
-static inline void hier_bundle_take(hier_call *call, int thread, size_t index, core_data to) {
-    hier_bundle_take_from(call, hier_bundle_of(call, thread), thread, index, to);
+/** The only one of a thread's. */
+static inline void hier_bundle_take_one(hier_call *call, int thread, core_data to) {
+    hier_bundle_take(call, (hier_bundled){.bundle = hier_bundle_of(call, thread), .thread = thread, .blocks = 1}, to);
 }
 
 #endif

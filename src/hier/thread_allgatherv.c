@@ -64,32 +64,43 @@ static core_data place_at(const hier_call *call, int thread) {
     return hier_block_of(expected, (size_t)call->comm->thread);
 }
 
-/* Of two threads, which see that alike, from what both have shown: the longer block is not twice as long, or one would wait for the other. */
+/*
+ * Of two threads, which see that alike, from what both have shown: the longer block is not twice as long, or one would wait for the other.
+ * What this one has shown it knows: its cell's line has moved to the other, and would take its way back.
+ */
 static bool gives(const hier_call *call) {
-    if (hier_threads(call) != 2 || hier_has_bundled(call, 0) || hier_has_bundled(call, 1))
+    const intra_offer *mine = &call->meeting.mine;
+    const int other = 1 - call->comm->thread;
+    if (hier_threads(call) != 2 || mine->bundled || hier_has_bundled(call, other))
         return false;
-    const size_t bytes[] = {intra_offer_of(&call->meeting, 0)->send_size, intra_offer_of(&call->meeting, 1)->send_size};
-    return bytes[0] >= HIER_GIVEN_LEAST && bytes[0] / 2 < bytes[1] && bytes[1] / 2 < bytes[0];
+    const size_t own = mine->send_size, others = intra_offer_of(&call->meeting, other)->send_size;
+    const size_t least = own < others ? own : others, most = own < others ? others : own;
+    return least >= HIER_GIVEN_LEAST && most / 2 < least;
 }
 
-/* On one node. */
+static void take(hier_call *call, int thread, core_data to) {
+    const size_t bytes = intra_offer_of(&call->meeting, thread)->send_size, expected = core_data_bytes(to);
+    if (hier_same_bytes(call, (size_t)thread, bytes, (size_t)call->comm->rank, expected))
+        hier_move(call, to, hier_sent_by(call, thread, 0, bytes), (intra_slice){0, bytes});
+}
+
+/* On one node; not all from the same one at once. */
 static void copy_blocks(hier_call *call) {
     const hier_blocks *mine = &call->blocks;
-    size_t self = (size_t)call->comm->rank;
-    const int threads = hier_threads(call);
-    const bool given = gives(call);
-    for (int i = 1; i <= threads; i++) {
-        int thread = (call->comm->thread + i) % threads; /* not all from the same one at once, the own last */
-        size_t rank = (size_t)thread, bytes = hier_block_bytes(mine, rank);
-        if (rank != self)
-            hier_bundle_foresee(call, thread, 0, bytes);
-        if (rank != self && hier_has_bundled(call, thread))
-            hier_bundle_take(call, thread, 0, hier_block_of(mine, rank));
-        else if (hier_same_bytes(call, rank, intra_offer_of(&call->meeting, thread)->send_size, self, bytes) && !given)
-            hier_move(call, hier_block_of(mine, rank), hier_sent_by(call, thread, 0, bytes), (intra_slice){0, bytes});
+    const size_t self = (size_t)call->comm->rank;
+    const int threads = hier_threads(call), own = call->comm->thread;
+    for (int i = 1, thread = own; i < threads; i++) {
+        thread = thread + 1 < threads ? thread + 1 : 0;
+        const core_data to = hier_block_of(mine, (size_t)thread);
+        if (hier_has_bundled(call, thread))
+            hier_bundle_take_one(call, thread, to);
+        else if (!gives(call))
+            take(call, thread, to);
     }
-    if (given)
+    if (gives(call))
         hier_give_out(call, hier_own_sent(call, 0, call->arguments->own_bytes), place_at);
+    else
+        take(call, own, hier_block_of(mine, self));
 }
 
 /* Who bundles keeps in mind what it would offer, of which it copies its own block. */

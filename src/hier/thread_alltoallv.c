@@ -202,12 +202,14 @@ void hier_alltoallv_copy_local(hier_call *call) {
         thread = thread + 1 < threads ? thread + 1 : 0;
         size_t source = hier_first_rank(call) + (size_t)thread;
         core_data to = hier_alltoallv_place(call, source);
-        if (thread != own) {
-            hier_bundle_foresee(call, thread, self - (self > source), core_data_bytes(to));
-            if (hier_has_bundled(call, thread)) {
-                hier_bundle_take(call, thread, self, to);
-                continue;
-            }
+        if (thread != own && hier_has_bundled(call, thread)) {
+            const hier_bundled block = {.bundle = hier_bundle_of(call, thread),
+                                        .thread = thread,
+                                        .index = self,
+                                        .blocks = call->meeting.mine.bundled,
+                                        .before = self - (self > source)};
+            hier_bundle_take(call, block, to);
+            continue;
         }
         core_data from = hier_alltoallv_block(intra_offer_of(&call->meeting, thread), self);
         if (hier_same_bytes(call, source, core_data_bytes(from), self, core_data_bytes(to)))

@@ -104,7 +104,7 @@ static void offer_memory(hier_call *call) {
     for (int thread = 1; blocks && thread < threads; thread++) {
         blocks += hier_shown_bytes(call, thread - 1);
         if (hier_has_bundled(call, thread))
-            hier_bundle_take(call, thread, 0, hier_run(blocks, hier_shown_bytes(call, thread)));
+            hier_bundle_take_one(call, thread, hier_run(blocks, hier_shown_bytes(call, thread)));
     }
 }
 
@@ -127,7 +127,7 @@ static void receive_local(hier_call *call, const hier_blocks *blocks) {
         if (rank == root)
             continue;
         if (hier_has_bundled(call, thread))
-            hier_bundle_take(call, thread, 0, hier_block_of(blocks, rank));
+            hier_bundle_take_one(call, thread, hier_block_of(blocks, rank));
         else
             hier_same_bytes(call, rank, intra_offer_of(&call->meeting, thread)->send_size, root,
                             hier_block_bytes(blocks, rank));

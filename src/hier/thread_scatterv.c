@@ -92,10 +92,14 @@ static void take_from_root(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     const bool gives = hier_is_root(call);
     if (!gives && hier_has_bundled(call, call->root_thread)) {
-        const hier_bundle *from =
-            hier_single_node(call) ? hier_bundle_of(call, call->root_thread) : hier_bundle_aside(call);
-        hier_bundle_take_from(call, from, call->root_thread, (size_t)call->comm->thread,
-                              hier_own_received(call, 0, arguments->own_bytes));
+        const int own = call->comm->thread, root = call->root_thread;
+        const hier_bundled block = {.bundle =
+                                        hier_single_node(call) ? hier_bundle_of(call, root) : hier_bundle_aside(call),
+                                    .thread = root,
+                                    .index = (size_t)own,
+                                    .blocks = (size_t)hier_threads(call),
+                                    .before = (size_t)(own - (own > root))};
+        hier_bundle_take(call, block, hier_own_received(call, 0, arguments->own_bytes));
         return;
     }
     const hier_blocks from =
