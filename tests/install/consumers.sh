@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # consumers.sh BUILD LIBDIR CC CXX: installs BUILD into a scratch prefix, moves that (an installed tree can be moved), and
-# builds and runs a program against it in each way that the README offers.
+# builds and runs a program against it in each way that the README offers, that in C++ with each compiler that is there.
 set -euo pipefail
 export LC_ALL=C
 build=$1 libdir=$2 cc=$3 cxx=$4
@@ -33,11 +33,14 @@ strict="-std=c11 -Wall -Wextra -Wpedantic -Werror"
 run "$scratch/pc_shared" yes
 run "$scratch/pc_static" no
 
-cmake -S "$here/cmake_consumer" -B "$scratch/cmake" -G Ninja -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$prefix" \
-    -DWANTED="$version" >>"$scratch/log"
-cmake --build "$scratch/cmake" >>"$scratch/log"
-run "$scratch/cmake/with_weft" yes
-run "$scratch/cmake/with_weft_static" no
+for compiler in "$cxx" $(command -v g++ clang++); do
+    cmake -S "$here/cmake_consumer" -B "$scratch/cmake" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" \
+        -DCMAKE_PREFIX_PATH="$prefix" -DWANTED="$version" >>"$scratch/log"
+    cmake --build "$scratch/cmake" >>"$scratch/log"
+    run "$scratch/cmake/with_weft" yes
+    run "$scratch/cmake/with_weft_static" no
+    rm -r "$scratch/cmake"
+done
 
 "$prefix/bin/weftrun" -n 2 -t 1 "$prefix/bin/weft-info" >>"$scratch/log"
 for file in LICENSE README.md; do
