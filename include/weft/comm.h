@@ -13,7 +13,8 @@
  *
  * Making one is collective over all ranks of the parent, and blocks. Several threads may do so at the same time, each with another
  * parent. What was made is freed before its origin is left, freed or finalized; what descends from it stays.
- * At most 4094 communicators that span several processes stand in a process at once; those within a process are not counted.
+ * At most 4094 communicators that span several processes stand in a process at once; what is split or duplicated
+ * of them within a process is not counted, teams always are.
  *
  * Under WEFT_THREAD_FUNNELED a communicator whose threads of a process do not include the one that called weft_init
  * needs that thread for what goes between processes: it moves while that thread waits in any call of weft.
@@ -51,8 +52,8 @@ WEFT_API int weft_comm_split(weft_comm *comm, int color, int key, weft_comm **ma
  * What it sent was received, or is lost; a send to a rank that has freed it, if it waits for its receive (synchronous, or
  * longer than WEFT_EAGER_LIMIT), may be complete, or never is.
  * Errors: WEFT_ERR_ARG (null, freed before, or made by weft_init or weft_team_enter),
- * WEFT_ERR_THREAD (handle of another thread), WEFT_ERR_BUSY (a request is not completed, a persistent one not freed, or a buffer attached; the
- * communicator stays).
+ * WEFT_ERR_THREAD (handle of another thread), WEFT_ERR_BUSY (a request is not completed, a persistent one not freed, a message of weft_mprobe not
+ * received, or a buffer attached; the communicator stays).
  */
 WEFT_API int weft_comm_free(weft_comm **comm);
 

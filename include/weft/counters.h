@@ -80,8 +80,8 @@ typedef struct weft_counters {
 
 /**
  * Fills *counters with those of this process since weft_init. To count a part of a program, subtract what they were before it.
- * Making a team is an allgather and an allreduce of the process communicator, and weft_finalize begins with its barrier; they are
- * counted as such. weft_init is not counted.
+ * Making a team or a communicator takes some allgathers and allreduces of its parent, and weft_finalize begins with the barrier of the process
+ * communicator; they are counted as such. weft_init is not counted.
  * Local; any thread, any time between weft_init and weft_finalize, also while operations are under way: of those it may see a
  * part. What a thread has done is complete for itself, and for others that it has met since.
  * Errors: WEFT_ERR_ARG (null), WEFT_ERR_INIT.

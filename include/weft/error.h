@@ -3,7 +3,8 @@
  * Error codes and what they say.
  *
  * Every weft call returns WEFT_SUCCESS (0) or one of the negative codes below. Nothing in the library prints or aborts.
- * Outputs are set only on success, but for statuses, and requests that an error completes. The code tells the kind of error;
+ * Outputs are set only on success, but for what the calls of request.h tell of operations that an error completes: statuses, requests, indices,
+ * and how many are done. The code tells the kind of error;
  * the sentence of weft_last_error() tells which rank, which argument, and what was expected.
  */
 #ifndef WEFT_ERROR_H

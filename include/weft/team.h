@@ -44,8 +44,10 @@ WEFT_API int weft_team_enter(weft_team *team, int thread, weft_comm **comm);
  * stay with it, for who enters under the same number.
  * Under FUNNELED, what the other threads of the process still have under way between processes stands still from when thread 0 has
  * left until it is in weft again: a barrier before leaving keeps it with them.
- * Errors: WEFT_ERR_ARG (no handle of a team, or given back before), WEFT_ERR_THREAD (the handle of another thread that still runs), WEFT_ERR_BUSY (a
- * request is not completed, a persistent one not freed, a buffer attached, or a communicator that was made of it not freed; the handle stays).
+ * A thread leaves before it ends: nobody else can, but a thread that the system has put into its place.
+ * Errors: WEFT_ERR_ARG (no handle of a team, or given back before), WEFT_ERR_THREAD (the handle of another thread), WEFT_ERR_BUSY (a
+ * request is not completed, a persistent one not freed, a message of weft_mprobe not received, a buffer attached, or a communicator that was made of it
+ * not freed; the handle stays).
  */
 WEFT_API int weft_team_leave(weft_comm **comm);
 

@@ -255,7 +255,7 @@ int core_shape_blocks(const core_blocks *blocks, core_shape *made) {
 
 int core_shape_type(const char *call, core_shape *shape, weft_datatype **type) {
     const ptrdiff_t extent = core_shape_extent(shape);
-    if (extent == PTRDIFF_MAX && shape->alignment > 1) {
+    if (extent == PTRDIFF_MAX && shape->alignment > 1 && !shape->marked) { /* one that was given is as it is */
         core_shape_drop(shape);
         return overflow(call);
     }

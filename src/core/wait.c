@@ -38,12 +38,14 @@ void core_patience_turn(core_patience *patience, uint64_t now) {
     patience->began = now;
 }
 
+const core_waiting core_waiting_yields = {.spins = SPINS_OVERSUBSCRIBED};
+
 core_waiting core_waiting_resolve(weft_wait_policy policy, bool oversubscribed) {
     switch (policy) {
     case WEFT_WAIT_SPIN:
         return (core_waiting){.hot = HOT_LOOKS, .spins = UINT_MAX};
     case WEFT_WAIT_YIELD:
-        return (core_waiting){.spins = SPINS_OVERSUBSCRIBED};
+        return core_waiting_yields;
     case WEFT_WAIT_BLOCK:
         return (core_waiting){.may_sleep = true, .spins = SPINS_OVERSUBSCRIBED, .yields = 1};
     case WEFT_WAIT_DEFAULT:
@@ -118,8 +120,8 @@ bool core_flag_wait_slow(core_flag *flag, uint64_t target, const core_waiting *w
     return true;
 }
 
-void core_flag_wake(core_flag *flag) {
-    syscall(SYS_futex, futex_word(flag), FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+bool core_flag_wake(core_flag *flag) {
+    return syscall(SYS_futex, futex_word(flag), FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0) > 0;
 }
 
 void core_word_sleep(_Atomic uint32_t *word, uint32_t value, long nanoseconds) {

@@ -74,6 +74,9 @@ typedef struct core_waiting {
     unsigned yields; /* times the core is given away before the first sleep, when may_sleep */
 } core_waiting;
 
+/** WEFT_WAIT_YIELD. */
+extern const core_waiting core_waiting_yields;
+
 /** `oversubscribed`: some core has more than one of the threads that spin; decides what WEFT_WAIT_AUTO means. */
 core_waiting core_waiting_resolve(weft_wait_policy policy, bool oversubscribed);
 
@@ -120,8 +123,8 @@ bool core_flag_wait_slow(core_flag *flag, uint64_t target, const core_waiting *w
 /** Sleeps until *flag ≥ target, or not: for `nanoseconds` at most. For waits that look at more than the flag. */
 void core_flag_sleep(core_flag *flag, uint64_t target, long nanoseconds);
 
-/** Wakes whoever sleeps on the flag. */
-void core_flag_wake(core_flag *flag);
+/** Wakes whoever sleeps on the flag; false: nobody did. */
+bool core_flag_wake(core_flag *flag);
 
 static inline bool core_flag_reached(const core_flag *flag, uint64_t target) {
     /* Acquire: pairs with core_flag_publish/add. */
@@ -147,7 +150,7 @@ static inline void core_flag_wait(core_flag *flag, uint64_t target, const core_w
 /** After the flag has been raised, sequentially consistent: see core_flag_publish. */
 static inline void core_flag_wake_sleepers(core_flag *flag) {
     if (atomic_load_explicit(&flag->sleepers, memory_order_seq_cst))
-        core_flag_wake(flag);
+        (void)core_flag_wake(flag);
 }
 
 /**

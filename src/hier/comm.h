@@ -197,6 +197,7 @@ struct weft_comm {
     weft_request *free_messages; /* for the next operations, as are those below with the memory of their schedules */
     weft_request *sent;          /* stands for sends that are done; NULL until there is one */
     size_t requests;             /* of messages, that a user has handles on, persistent ones included */
+    size_t sent_handles;         /* of sends that were done when they were started: `sent`, whose copies stay good */
     size_t unheard;              /* bytes sent to other processes since a send looked for what they say */
     hier_buffer buffer;
     weft_request

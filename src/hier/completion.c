@@ -60,6 +60,18 @@ int hier_check_request(const weft_request *request, const char *call) {
 
 static hier_doing describe(void *argument);
 
+/*
+ * How is waited for what comes in two ways? Where threads do not sleep nobody wakes who does, and where cores are short who only looks keeps
+ * the others from theirs: then it looks, and gives its core away. What comes by the network wakes in any case.
+ */
+static const core_waiting *waiting_of_both(const hier_world *world, const core_waiting *one,
+                                           const core_waiting *other) {
+    if (one->may_sleep == other->may_sleep)
+        return one;
+    const core_waiting *sleeps = one->may_sleep ? one : other, *looks = one->may_sleep ? other : one;
+    return looks == &world->waiting ? sleeps : &core_waiting_yields;
+}
+
 /* A wait for one more: with the funnel when one of them is of a process communicator. */
 static void wait_for(hier_wait *wait, const weft_comm *comm) {
     hier_wait other = hier_wait_on(comm, NULL, describe, NULL);
@@ -72,8 +84,7 @@ static void wait_for(hier_wait *wait, const weft_comm *comm) {
     wait->own &= other.own;
     wait->beside |= other.beside;
     wait->funnel |= other.funnel;
-    if (other.waiting->may_sleep)
-        wait->waiting = other.waiting;
+    wait->waiting = waiting_of_both(wait->world, wait->waiting, other.waiting);
 }
 
 static weft_counted row_of(const weft_request *request) {
@@ -384,7 +395,7 @@ int weft_wait(weft_request **request, weft_status *status) {
     int code;
     if (!request)
         return hier_missing(__func__, "request");
-    if (hier_is_request(*request) && (*request)->active) {
+    if (hier_is_request(*request) && (*request)->active && hier_comm_valid((*request)->comm)) {
         if (is_lone_part(*request))
             return wait_for_part(request, status, __builtin_return_address(0));
         const weft_comm *comm = (*request)->comm;

@@ -165,16 +165,18 @@ bool hier_arm(hier_channel *channel, hier_bed *bed) {
         hier_ledger_watch(channel->world);
     if (!channel->transport->arm(channel->transport, &one))
         return false;
-    if (one.word)
+    if (one.word) {
         bed->word = one.word;
-    else
+        bed->value = one.value;
+    } else {
         bed->descriptors[bed->count++] = (struct pollfd){.fd = one.descriptor, .events = POLLIN};
+    }
     return true;
 }
 
 void hier_sleep(hier_bed *bed) {
     if (bed->word)
-        core_word_sleep(bed->word, 1, bed->milliseconds * 1000000L);
+        core_word_sleep(bed->word, bed->value, bed->milliseconds * 1000000L);
     else
         poll(bed->descriptors, bed->count, bed->milliseconds);
 }
@@ -313,11 +315,11 @@ typedef struct long_wait {
 
 static void begin_long(long_wait *of, const hier_wait *wait) {
     hier_roster *roster = &wait->world->roster;
-    const hier_agent *agent = wait->agent ? wait->agent : self;
+    hier_agent *agent = wait->agent ? wait->agent : self;
     if (!wait->describe || !roster->watched)
         return;
     hier_doing doing = wait->describe(wait->argument);
-    of->activity = agent ? &self->activity : &of->own;
+    of->activity = agent ? &agent->activity : &of->own;
     if (!agent) {
         memset(&of->own, 0, sizeof(of->own));
         hier_roster_add(roster, &of->own, NULL);

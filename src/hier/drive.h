@@ -55,7 +55,8 @@ unsigned hier_agent_progress(hier_agent *agent);
 typedef struct hier_bed {
     struct pollfd descriptors[1 + INTER_CHANNELS];
     nfds_t count;
-    void *word;       /* instead: inter_bed.word */
+    void *word;       /* instead: inter_bed.word … */
+    uint32_t value;   /* … and .value */
     int milliseconds; /* at most */
 } hier_bed;
 

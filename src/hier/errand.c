@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <hier/errand.h>
 #include <hier/world.h>
+#include <sched.h>
 
 void hier_send_errand(hier_world *world, hier_errand *errand) {
     core_inbox_put(&world->errands, &errand->link);
@@ -9,13 +10,20 @@ void hier_send_errand(hier_world *world, hier_errand *errand) {
         hier_wake_leader(world);
 }
 
+/* Who does not sleep after so many tries has lost its core: then it sleeps out a nap. */
+#define WAKES 16
+
 void hier_wake_leader(hier_world *world) {
     world->channel.transport->rouse(world->channel.transport);
-    /* Pairs with hier_leader_naps: either the leader sees what was left, or is seen to sleep. */
+    /* Pairs with hier_leader_naps: either the leader sees what was left, or is seen to nap. */
     atomic_thread_fence(memory_order_seq_cst);
-    core_flag *flag = atomic_load_explicit(&world->napping, memory_order_relaxed);
-    if (flag) /* which is not looked at, and may be gone */
-        core_flag_wake(flag);
+    core_flag *flag; /* which is not looked at, and may be gone */
+    for (int tries = 0; tries < WAKES; tries++) {
+        flag = atomic_load_explicit(&world->napping, memory_order_relaxed);
+        if (!flag || core_flag_wake(flag))
+            return;
+        sched_yield(); /* it is on its way to sleep, or back */
+    }
 }
 
 /* From somewhat more than a message takes, longer and longer; and when nothing has happened for so many, as long as others. */

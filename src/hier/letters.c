@@ -164,9 +164,10 @@ bool hier_carry_outbox(hier_world *world) {
 }
 
 static void leave_in_outbox(hier_world *world, hier_letter *letter) {
-    bool may_sleep = world->waiting.may_sleep || (letter->mailbox && letter->mailbox->waiting.may_sleep);
     core_inbox_put(&world->carrier.outbox, &letter->link); /* from here on it is the leader's */
-    if (may_sleep)
+    atomic_thread_fence(
+        memory_order_seq_cst); /* pairs with hier_leader_naps: it sees the letter, or its team is seen to sleep */
+    if (world->waiting.may_sleep || atomic_load_explicit(&world->may_sleep, memory_order_relaxed))
         hier_wake_leader(world);
 }
 

@@ -254,7 +254,7 @@ static inline hier_message *hier_message_take(weft_comm *comm, const char *call)
 /** Hands out the request that stands for sends that are done; there is one. */
 static inline void hier_message_hand_out_sent(weft_comm *comm, weft_request **request) {
     *request = comm->sent;
-    comm->requests++;
+    comm->sent_handles++;
 }
 
 static inline void hier_message_keep_type(hier_message *message, const weft_datatype *type) {

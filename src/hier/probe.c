@@ -116,9 +116,10 @@ int weft_iprobe(int source, int tag, weft_comm *comm, int *found, weft_status *s
     if (code || !found)
         return hier_leave(comm, code ? code : missing(&sought, "found"));
     code = find(&sought, true);
-    if (status && sought.found)
+    if (!code && status && sought.found)
         *status = sought.status;
-    *found = sought.found;
+    if (!code)
+        *found = sought.found;
     return hier_leave(comm, code);
 }
 

@@ -136,6 +136,8 @@ int hier_team_make_threads(weft_team *team, core_waiting waiting) {
     int rank = hier_layout_rank(&team->layout, (int)team->layout.offsets[team->node]);
     bool between = team->layout.nodes > 1;
     make_tree(team, threads);
+    if (waiting.may_sleep)
+        atomic_store_explicit(&team->world->may_sleep, true, memory_order_relaxed); /* before any of them waits */
     team->ledger = hier_ledger_make(HIER_NO_CONTEXT, 0, rank, between);
     team->slots = calloc((size_t)config->slots, sizeof(*team->slots));
     team->taken = calloc((size_t)threads, sizeof(*team->taken));
@@ -409,9 +411,10 @@ static int leave(weft_comm **comm) {
                           "rank %d: weft_team_leave: %d communicators that descend from this one are not freed "
                           "(weft_comm_free)",
                           leaving->rank, derived);
-    if (leaving->requests || leaving->buffer.base)
+    const size_t requests = leaving->requests + leaving->sent_handles;
+    if (requests || leaving->buffer.base)
         return core_error(WEFT_ERR_BUSY, "rank %d: weft_team_leave: %zu requests are not completed or freed%s",
-                          leaving->rank, leaving->requests, leaving->buffer.base ? ", a buffer is attached" : "");
+                          leaving->rank, requests, leaving->buffer.base ? ", a buffer is attached" : "");
     _Atomic bool *taken = &leaving->team->taken[leaving->thread];
     core_unbind(&leaving->world->places, leaving->bound);
     core_settle(hier_is_leader(leaving->world) ? leaving->world->crowd : (core_crowd){0}, 0);

@@ -8,7 +8,7 @@
 /** Takes a send that was done when it was started from its list. */
 static inline void hier_take_sent(weft_request **place) {
     weft_comm *comm = (*place)->comm;
-    comm->requests -= comm->requests > 0; /* a copy of the handle may be completed again */
+    comm->sent_handles -= comm->sent_handles > 0; /* a copy of the handle may be completed again */
     *place = WEFT_REQUEST_NULL;
 }
 

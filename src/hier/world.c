@@ -74,10 +74,12 @@ static int oversubscribed(hier_world *world, bool *result) {
     return WEFT_SUCCESS;
 }
 
-/*
- * Processes that choose by other rules do not find each other in their collectives, the first of which is part of starting: so all of them find
- * that out, each for itself.
- */
+/* What all processes must have alike, in one word. */
+static uint64_t settings_of(const hier_card *card) {
+    return card->algorithm << 1 | card->reproducible;
+}
+
+/* They are not alike: by which process, and what. Looks all of them up, which a job that starts well does not. */
 static int compare_settings(const hier_world *world) {
     const int size = world->bootstrap ? world->bootstrap->size : 0;
     hier_card first = world->card, other = world->card;
@@ -173,8 +175,6 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
     if (!code)
         code = make_process_comm(made, transport ? transport->rank : 0, transport ? transport->size : 1);
     if (!code)
-        code = compare_settings(made);
-    if (!code)
         code = hier_observation_open(made);
     if (!code)
         code = oversubscribed(made, &made->crowded);
@@ -206,16 +206,31 @@ static bool map_lines(const hier_world *world, inter_lines *lines) {
 /* What a process says of itself; what all say holds for the job. */
 enum { MAPPED = 1, CAN_PULL = 2, AWAKE = 4, ONE_HOST = 8, MULTIPLE = 16, TRACES = 32, ROOMY = 64 };
 
+/*
+ * The first collective of a job. Processes that choose by other rules do not find each other in their collectives: so this one goes by the built-in
+ * rules, and tells whether all settings are alike. `says`: the flags of this process, then those of all.
+ */
+static int agree(hier_world *world, uint64_t *says) {
+    const uint64_t settings = settings_of(&world->card);
+    uint64_t words[] = {*says, settings, ~settings};
+    const bool overridden = world->selector.overridden;
+    world->selector.overridden = false;
+    int code = hier_agree(world->process_comm, (hier_caller){"weft_init", NULL}, words, 3, WEFT_BAND);
+    world->selector.overridden = overridden;
+    hier_requests_free(world->process_comm); /* what the agreement itself went by is not what the rules say now */
+    *says = words[0];
+    return !code && words[1] != ~words[2] ? compare_settings(world) : code;
+}
+
 int hier_world_use_lines(hier_world *world, inter_lines *lines) {
     bool multiple = world->config.thread_level == WEFT_THREAD_MULTIPLE;
     uint64_t says = (multiple ? MULTIPLE : 0) | (world->observation.traces ? TRACES : 0) | (world->crowded ? 0 : ROOMY);
     if (lines && world->bootstrap && world->config.lines && map_lines(world, lines))
         says |= MAPPED | (inter_lines_can_pull(lines) ? CAN_PULL : 0) | (world->waiting.may_sleep ? 0 : AWAKE) |
                 (world->layout.one_host ? ONE_HOST : 0);
-    int code = hier_agree(world->process_comm, (hier_caller){"weft_init", NULL}, &says, 1, WEFT_BAND);
+    int code = agree(world, &says);
     world->layout.crowded = !(says & ROOMY);
-    hier_requests_free(world->process_comm); /* what the agreement itself went by is not what the rules say now */
-    if (multiple && !(says & MULTIPLE))      /* all processes must have channels */
+    if (multiple && !(says & MULTIPLE)) /* all processes must have channels */
         world->config.thread_level = WEFT_THREAD_SERIALIZED;
     if (!code && says & TRACES)
         code = hier_trace_align(world);

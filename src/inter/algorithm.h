@@ -147,16 +147,20 @@ int inter_algorithm_names(enum inter_collective collective);
  */
 bool inter_algorithm_find(enum inter_collective collective, const char *name, inter_algorithm *algorithm);
 
-/** As many elements as the algorithm's segments have, one at least; 0: it has none. */
-static inline size_t inter_segment_elements(const inter_algorithm *algorithm, size_t element_bytes) {
-    size_t bytes = algorithm->segment_bytes;
-    return bytes && element_bytes ? bytes / element_bytes + (bytes < element_bytes) : 0;
+/** More segments hide nothing more, and each costs memory: of what is very long they are longer. */
+#define INTER_MOST_SEGMENTS 4096
+
+/** As many of `count` elements as the algorithm's segments have, one at least; 0: it has none. */
+static inline size_t inter_segment_elements(const inter_algorithm *algorithm, size_t count, size_t element_bytes) {
+    size_t bytes = algorithm->segment_bytes, least = count / INTER_MOST_SEGMENTS + (count % INTER_MOST_SEGMENTS > 0);
+    size_t elements = bytes && element_bytes ? bytes / element_bytes + (bytes < element_bytes) : 0;
+    return elements && elements < least ? least : elements;
 }
 
 /** The elements of the segments, a strand each, that the algorithm cuts a vector of `count` elements into; 0: it does not. */
 static inline size_t inter_segment(const inter_algorithm *algorithm, enum inter_collective collective, size_t count,
                                    size_t element_bytes) {
-    size_t segment = inter_segment_elements(algorithm, element_bytes);
+    size_t segment = inter_segment_elements(algorithm, count, element_bytes);
     return inter_is(collective, INTER_VECTORS) && segment < count ? segment : 0;
 }
 
@@ -170,7 +174,7 @@ static inline size_t inter_cuts(const inter_algorithm *algorithm, enum inter_col
     bool single = inter_is(collective, INTER_BIT(INTER_SCATTER) | INTER_ALLTOALLS);
     if (!inter_is(collective, INTER_CUT_BLOCKS) || (single && !algorithm->single_blocks))
         return 1;
-    size_t segment = inter_segment_elements(algorithm, element_bytes);
+    size_t segment = inter_segment_elements(algorithm, typical, element_bytes);
     return segment && segment < typical ? typical / segment + (typical % segment > 0) : 1;
 }
 

@@ -135,8 +135,9 @@ typedef struct inter_lane {
 /** What a segment begins with. */
 typedef struct inter_head {
     _Alignas(INTER_LANE_ALIGN) uint64_t cookie;
-    uint64_t window;                      /* where the owner has its window (window.h) */
-    _Alignas(64) _Atomic uint32_t asleep; /* 1: the owner sleeps on this word, or is about to; who wakes it clears it */
+    uint64_t window; /* where the owner has its window (window.h) */
+    _Alignas(
+        64) _Atomic uint32_t asleep; /* odd: the owner sleeps on this word, or is about to; who wakes it adds one */
 } inter_head;
 
 typedef struct inter_segment {

@@ -345,8 +345,8 @@ static bool lines_arm(inter_transport *base, inter_bed *bed) {
     inter_lines *lines = (inter_lines *)base;
     if (!inter_lines_wakes(lines))
         return !lines->busy && !(lines->listener && lines->locals) && lines->inner->arm(lines->inner, bed);
-    *bed = (inter_bed){.descriptor = -1, .word = &lines->own->head.asleep};
-    atomic_store_explicit(&lines->own->head.asleep, 1, memory_order_relaxed);
+    const uint32_t word = atomic_fetch_or_explicit(&lines->own->head.asleep, 1, memory_order_relaxed) | 1;
+    *bed = (inter_bed){.descriptor = -1, .word = &lines->own->head.asleep, .value = word};
     /* Pairs with that in inter_lines_wake: either this process sees what came, or who wrote it sees that this process sleeps. */
     atomic_thread_fence(memory_order_seq_cst);
     bool roused = atomic_exchange_explicit(&lines->roused, false, memory_order_relaxed);

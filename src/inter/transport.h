@@ -44,7 +44,8 @@ typedef struct inter_request {
 /** Where to sleep until something happens; one of the two, or neither: nothing to sleep on. */
 typedef struct inter_bed {
     int descriptor; /* until it is readable; −1: none */
-    void *word;     /* an _Atomic uint32_t: until it is no longer 1 (core_word_sleep); NULL: none */
+    void *word;     /* an _Atomic uint32_t: until it is no longer `value` (core_word_sleep); NULL: none */
+    uint32_t value;
 } inter_bed;
 
 typedef struct inter_transport inter_transport;

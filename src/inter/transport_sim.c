@@ -239,7 +239,7 @@ static void sim_cancel(inter_transport *base, inter_request *request) {
 
 static bool sim_arm(inter_transport *base, inter_bed *bed) {
     inter_sim_rank *self = (inter_sim_rank *)base;
-    *bed = (inter_bed){.descriptor = -1, .word = &self->asleep};
+    *bed = (inter_bed){.descriptor = -1, .word = &self->asleep, .value = 1};
     pthread_mutex_lock(&self->sim->lock);
     atomic_store_explicit(&self->asleep, 1, memory_order_relaxed);
     bool sleeps = !may_move(self) && !self->roused;

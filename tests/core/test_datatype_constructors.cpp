@@ -198,6 +198,7 @@ TEST_F(Constructors, NumbersThatAreTooLarge) {
     const size_t one[] = {1, 1};
     expect_error("weft_type_struct" + too_large, weft_type_struct, 2, one, apart, types);
     expect_error("weft_type_resized" + too_large, weft_type_resized, WEFT_INT, PTRDIFF_MAX, 1);
+    EXPECT_EQ(of(make(weft_type_resized, WEFT_INT, 0, PTRDIFF_MAX)).extent, PTRDIFF_MAX);
 }
 
 TEST_F(Constructors, NestedTooDeep) {

@@ -100,15 +100,22 @@ TEST_F(MisuseJob, TeamFreedEarlyByOne) {
 TEST_F(MisuseJob, ChildrenOfFork) {
     weft_team *team = nullptr;
     weft_comm *mine = nullptr, *copy = nullptr;
+    weft_request *barrier = nullptr, *part = nullptr, *receive = nullptr;
+    int got = 0, number = 7;
     EXPECT_OK(weft_comm_dup(comm_, &copy));
-    EXPECT_OK(weft_team_create(comm_, 2, &team));
+    EXPECT_OK(weft_team_create(comm_, 1, &team));
     EXPECT_OK(weft_team_enter(team, 0, &mine));
+    EXPECT_OK(weft_ibarrier(copy, &barrier));
+    EXPECT_OK(weft_ibarrier(mine, &part));
+    EXPECT_OK(weft_irecv(&got, 1, WEFT_INT, weft_rank(mine), 5, mine, &receive));
     const pid_t child = fork();
     if (!child) {
         int one = 1, sum = 0;
         int failures = weft_initialized() + (weft_process_comm() != nullptr) + (weft_finalize() != WEFT_ERR_INIT);
         for (weft_comm *comm : {comm_, copy, mine})
             failures += weft_allreduce(&one, &sum, 1, WEFT_INT, WEFT_SUM, comm) != WEFT_ERR_ARG;
+        for (weft_request *request : {barrier, part, receive})
+            failures += weft_wait(&request, nullptr) != WEFT_ERR_ARG;
         failures += weft_team_leave(&mine) != WEFT_ERR_ARG;
         failures += weft_team_free(&team) != WEFT_ERR_ARG;
         _exit(failures);
@@ -116,6 +123,10 @@ TEST_F(MisuseJob, ChildrenOfFork) {
     int status = -1;
     EXPECT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
+    EXPECT_OK(weft_send(&number, 1, WEFT_INT, weft_rank(mine), 5, mine));
+    for (weft_request **request : {&barrier, &part, &receive})
+        EXPECT_OK(weft_wait(request, nullptr));
+    EXPECT_EQ(got, number);
     EXPECT_OK(weft_team_leave(&mine));
     EXPECT_OK(weft_team_free(&team));
     EXPECT_OK(weft_comm_free(&copy));

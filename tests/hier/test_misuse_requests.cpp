@@ -250,6 +250,16 @@ TEST_F(MisuseRequests, LeaveWithSomethingLeft) {
         EXPECT_OK(weft_recv(b_, 1, WEFT_INT, 1, 3, ranks_[0], nullptr));
     expect_busy("2 requests");
     EXPECT_OK(weft_waitall(2, light, nullptr));
+    // A copy of such a handle, completed once more, says nothing of other requests.
+    EXPECT_OK(weft_irecv(b_, 1, WEFT_INT, 0, 3, ranks_[1], &request));
+    EXPECT_OK(weft_isend(a_, 1, WEFT_INT, 0, 3, ranks_[1], &light[0]));
+    light[1] = light[0];
+    for (weft_request *&one : light)
+        EXPECT_OK(weft_wait(&one, nullptr));
+    expect_busy("1 requests");
+    EXPECT_OK(weft_recv(b_, 1, WEFT_INT, 1, 3, ranks_[0], nullptr));
+    EXPECT_OK(weft_send(a_, 1, WEFT_INT, 1, 3, ranks_[0]));
+    EXPECT_OK(weft_wait(&request, nullptr));
     EXPECT_OK(weft_issend(a_, 1, WEFT_INT, 0, 3, ranks_[1], &request));
     expect_busy("1 requests");
     EXPECT_OK(weft_recv(b_, 1, WEFT_INT, 1, 3, ranks_[0], nullptr));

@@ -191,8 +191,8 @@ class ActiveMessages : public ::testing::TestWithParam<const char *> {
                 continue;
             pollfd descriptor{bed.descriptor, POLLIN, 0};
             auto *asleep = static_cast<uint32_t *>(bed.word);
-            while (asleep && atomic_load_explicit(asleep, std::memory_order_relaxed))
-                core_word_sleep(asleep, 1, 900000000);
+            while (asleep && atomic_load_explicit(asleep, std::memory_order_relaxed) == bed.value)
+                core_word_sleep(asleep, bed.value, 900000000);
             if (!asleep) {
                 ASSERT_EQ(poll(&descriptor, 1, -1), 1);
             }
@@ -514,8 +514,8 @@ TEST_P(ActiveMessages, RouseEndsASleep) {
         // One that is not roused sleeps for ever: then the test's time is over.
         if (bed.word) {
             auto *asleep = static_cast<uint32_t *>(bed.word);
-            while (atomic_load_explicit(asleep, std::memory_order_relaxed))
-                core_word_sleep(asleep, 1, 900000000);
+            while (atomic_load_explicit(asleep, std::memory_order_relaxed) == bed.value)
+                core_word_sleep(asleep, bed.value, 900000000);
         } else {
             pollfd descriptor{bed.descriptor, POLLIN, 0};
             EXPECT_EQ(poll(&descriptor, 1, -1), 1);

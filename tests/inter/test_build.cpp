@@ -277,3 +277,28 @@ TEST_F(Build, AlltoallByPackedBlocksIsNotCut) {
     inter_build(&schedule, &algorithm, &view);
     EXPECT_EQ(schedule.strand, 0u);
 }
+
+// However long it is, and as many of its elements as there are.
+TEST_F(Build, NoMoreSegmentsThanAreOfUse) {
+    const size_t long_vector = (size_t(1) << 31) + 5, most = INTER_MOST_SEGMENTS;
+    inter_algorithm vectors, blocks;
+    ASSERT_TRUE(inter_algorithm_find(INTER_BCAST, "CHAIN:16K", &vectors));
+    ASSERT_TRUE(inter_algorithm_find(INTER_ALLGATHER, "nbFT:8K", &blocks));
+    const size_t segment = inter_segment(&vectors, INTER_BCAST, long_vector, 8);
+    EXPECT_EQ((long_vector + segment - 1) / segment, most);
+    EXPECT_EQ(inter_segment(&vectors, INTER_BCAST, most * 2048, 8), 2048u);
+    EXPECT_EQ(inter_cuts(&blocks, INTER_ALLGATHER, long_vector, 1), most);
+    EXPECT_EQ(inter_cuts(&blocks, INTER_ALLGATHER, 100 * 8192, 1), 100u);
+    inter_view view = {};
+    view.collective = INTER_BCAST;
+    view.element_bytes = 8;
+    view.size = 2;
+    view.count = long_vector;
+    inter_build(&schedule, &vectors, &view);
+    size_t sent = 0;
+    const std::vector<inter_step> sends = steps(INTER_STEP_SEND);
+    for (const inter_step &step : sends)
+        sent += step.count;
+    EXPECT_EQ(sends.size(), most);
+    EXPECT_EQ(sent, long_vector);
+}

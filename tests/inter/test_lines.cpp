@@ -95,6 +95,12 @@ class LinesThatWake : public Lines {
     LinesThatWake() {
         wakes = true;
     }
+    static uint32_t *word_of(const inter_bed &bed) {
+        return static_cast<uint32_t *>(bed.word);
+    }
+    static bool sleeps(const inter_bed &bed) {
+        return atomic_load_explicit(word_of(bed), std::memory_order_relaxed) == bed.value;
+    }
     // Waits as hier does, but sleeps until it is woken: a wake-up that is lost is a test that does not end.
     void wait(int self, const inter_completion &completion) {
         while (completion.pending) {
@@ -102,9 +108,8 @@ class LinesThatWake : public Lines {
             if (transport[self]->progress(transport[self]) || !transport[self]->arm(transport[self], &bed))
                 continue;
             ASSERT_NE(bed.word, nullptr);
-            uint32_t *asleep = static_cast<uint32_t *>(bed.word);
-            while (atomic_load_explicit(asleep, std::memory_order_relaxed))
-                core_word_sleep(asleep, 1, 900000000);
+            while (sleeps(bed))
+                core_word_sleep(word_of(bed), bed.value, 900000000);
         }
     }
 };
@@ -162,6 +167,20 @@ TEST_F(LinesWithoutPulls, EveryLengthArrivesAllTheSame) {
 }
 
 // Two sides that wait for each other and sleep at once, with messages of all kinds: each sleep ends with a wake-up.
+// A thread loses its core before it sleeps; what wakes it comes, and another thread is about to sleep there in its place.
+TEST_F(LinesThatWake, NobodySleepsOnWhatHasWokenHim) {
+    inter_transport *at = transport[0];
+    inter_bed first{}, busy{}, second{};
+    ASSERT_TRUE(at->arm(at, &first));
+    EXPECT_TRUE(sleeps(first));
+    at->rouse(at);
+    EXPECT_FALSE(sleeps(first));
+    EXPECT_FALSE(at->arm(at, &busy));
+    ASSERT_TRUE(at->arm(at, &second));
+    EXPECT_TRUE(sleeps(second));
+    EXPECT_FALSE(sleeps(first));
+}
+
 TEST_F(LinesThatWake, NobodySleepsForEver) {
     auto side = [&](int self) {
         inter_transport *at = transport[self];
