@@ -110,7 +110,7 @@ static int build_own(making *of) {
     own->layout.places = own->layout.ranks = NULL; /* one rank a node: they are in order */
     own->mailbox.by_lock = true;
     if (of->context != HIER_NO_CONTEXT) {
-        of->ledger = hier_ledger_make(of->context, of->generation, of->plan.rank, true);
+        of->ledger = hier_ledger_make(of->context, of->generation, of->plan.rank, true, 0);
         if (!of->ledger)
             return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory for its calls", of->parent->rank, of->by.call);
     }

@@ -7,9 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-hier_ledger *hier_ledger_make(uint32_t context, uint32_t generation, int rank, bool between) {
-    hier_ledger *ledger = calloc(1, sizeof(*ledger) + (between ? 2 * sizeof(ledger->entries[0]) : 0));
+hier_ledger *hier_ledger_make(uint32_t context, uint32_t generation, int rank, bool between, uint32_t slots) {
+    /* One that begins late must find its place free: else it would be taken for one that is long over. */
+    const uint32_t in_order = slots > HIER_LEDGER_ENTRIES ? slots : HIER_LEDGER_ENTRIES;
+    const size_t entries = between ? (size_t)in_order + HIER_LEDGER_ENTRIES : 0;
+    hier_ledger *ledger = calloc(1, sizeof(*ledger) + entries * sizeof(ledger->entries[0]));
     if (ledger) {
+        ledger->remembers[false] = in_order;
+        ledger->remembers[true] = HIER_LEDGER_ENTRIES;
         ledger->between = between;
         ledger->context = context;
         ledger->generation = generation;
@@ -71,7 +76,7 @@ void hier_ledger_abandon(hier_world *world, uint32_t generation, int rank) {
 }
 
 void hier_ledger_fail(weft_comm *comm, inter_id id) {
-    hier_entry *entry = &comm->ledger->entries[id.persistent][id.sequence % HIER_LEDGER_ENTRIES];
+    hier_entry *entry = &comm->ledger->entries[hier_ledger_place(comm->ledger, id.sequence, id.persistent)];
     entry->failed |= entry->sequence == id.sequence;
     comm->world->ledgers->recheck = true;
 }
@@ -124,7 +129,7 @@ void hier_tell_call(const hier_entry *entry, hier_told_call *told) {
 }
 
 const hier_entry *hier_ledger_find(const hier_ledger *ledger, uint64_t sequence, bool persistent, bool *over) {
-    const hier_entry *entry = &ledger->entries[persistent][sequence % HIER_LEDGER_ENTRIES];
+    const hier_entry *entry = &ledger->entries[hier_ledger_place(ledger, sequence, persistent)];
     *over = entry->call && entry->sequence > sequence;
     return entry->call && entry->sequence == sequence ? entry : NULL;
 }
@@ -346,10 +351,10 @@ static void find_first(const hier_ledger *ledger, const hier_note *question, hie
 }
 
 static const hier_entry *last_entry(const hier_ledger *ledger, bool persistent) {
-    const hier_entry *last = ledger->entries[persistent];
-    for (uint32_t i = 1; i < HIER_LEDGER_ENTRIES; i++)
-        if (ledger->entries[persistent][i].call && ledger->entries[persistent][i].sequence > last->sequence)
-            last = &ledger->entries[persistent][i];
+    const hier_entry *entries = &ledger->entries[hier_ledger_place(ledger, 0, persistent)], *last = entries;
+    for (uint32_t i = 1; i < ledger->remembers[persistent]; i++)
+        if (entries[i].call && entries[i].sequence > last->sequence)
+            last = &entries[i];
     return last;
 }
 

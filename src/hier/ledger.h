@@ -26,7 +26,7 @@
 
 #include <hier/arguments.h>
 
-/** Calls of each kind that a process remembers. */
+/** Calls of each kind that a process remembers, at least. A power of two. */
 #define HIER_LEDGER_ENTRIES 64u
 
 enum { HIER_NO_ROOT = -1 };
@@ -65,9 +65,10 @@ typedef struct hier_ledger {
     int rank;            /* one of this process */
     bool between;        /* processes; else threads of one, and it is never opened */
     bool opened;
-    uint64_t chains[2]; /* of a process communicator: up to the last call, up to the last persistent one */
-    bool closed;        /* this process makes no more calls on it … */
-    bool returned;      /* … and its context may be used for another */
+    uint64_t chains[2];    /* of a process communicator: up to the last call, up to the last persistent one */
+    uint32_t remembers[2]; /* so many calls in order, and so many persistent ones; powers of two */
+    bool closed;           /* this process makes no more calls on it … */
+    bool returned;         /* … and its context may be used for another */
     _Atomic bool
         broken;   /* set once, between processes under the funnel, when `verdict` is there; looked at by anybody */
     bool goes_on; /* with this call, since others may need its messages; then the context is broken, too … */
@@ -76,7 +77,7 @@ typedef struct hier_ledger {
     char verdict[HIER_VERDICT_BYTES]; /* "rank 0 called …, but rank 1 called …" */
     _Atomic int tripped;              /* HIER_TRIP_…; by the first thread that does, which also writes the next */
     hier_clash trip;
-    hier_entry entries[][HIER_LEDGER_ENTRIES]; /* the last calls, by sequence; persistent ones apart */
+    hier_entry entries[]; /* the last calls in order, by sequence, and behind them the last persistent ones */
 } hier_ledger;
 
 /** A communicator that this process has left, and whose context it has used again. */
@@ -119,8 +120,11 @@ static inline uint64_t hier_chain_text(uint64_t before, const char *text) {
     return before;
 }
 
-/** Between processes, or (false) of one process's threads. NULL without memory. The caller's, with free(), until it is opened. */
-hier_ledger *hier_ledger_make(uint32_t context, uint32_t generation, int rank, bool between);
+/**
+ * Between processes, or (false) of one process's threads. `slots`: so many calls may be under way that do not begin in their
+ * order; a power of two, or 0: all do. NULL without memory. The caller's, with free(), until it is opened.
+ */
+hier_ledger *hier_ledger_make(uint32_t context, uint32_t generation, int rank, bool between, uint32_t slots);
 
 /** Where the chain of its calls begins: communicators that have one context after each other do not take each other's messages for theirs. */
 static inline uint64_t hier_ledger_chain(const hier_ledger *ledger) {
@@ -187,10 +191,15 @@ static inline hier_entry hier_entry_of(const weft_comm *comm, int rank, const in
     return entry;
 }
 
+/** Which of the entries is a call's. */
+static inline uint64_t hier_ledger_place(const hier_ledger *ledger, uint64_t sequence, bool persistent) {
+    return (persistent ? ledger->remembers[false] : 0) + (sequence & (ledger->remembers[persistent] - 1));
+}
+
 /** Notes a call, before anything else is moved on; its chain is the id's signature. The ledger is opened. */
 static inline void hier_ledger_note(weft_comm *comm, const hier_arguments *arguments, inter_id id) {
     hier_ledger *ledger = comm->ledger;
-    hier_entry *entry = &ledger->entries[id.persistent][id.sequence % HIER_LEDGER_ENTRIES];
+    hier_entry *entry = &ledger->entries[hier_ledger_place(ledger, id.sequence, id.persistent)];
     comm->world->ledgers->recheck |= comm->world->ledgers->open != NULL;
     if (entry->call && entry->sequence > id.sequence)
         return; /* a persistent one, started again: newer ones are remembered */

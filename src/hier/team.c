@@ -138,7 +138,7 @@ int hier_team_make_threads(weft_team *team, core_waiting waiting) {
     make_tree(team, threads);
     if (waiting.may_sleep)
         atomic_store_explicit(&team->world->may_sleep, true, memory_order_relaxed); /* before any of them waits */
-    team->ledger = hier_ledger_make(HIER_NO_CONTEXT, 0, rank, between);
+    team->ledger = hier_ledger_make(HIER_NO_CONTEXT, 0, rank, between, (uint32_t)config->slots);
     team->slots = calloc((size_t)config->slots, sizeof(*team->slots));
     team->taken = calloc((size_t)threads, sizeof(*team->taken));
     int code = make_mailboxes(team, threads, waiting);

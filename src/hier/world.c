@@ -114,7 +114,7 @@ static int make_process_comm(hier_world *world, int rank, int size) {
     comm->size = size;
     comm->mailbox = &world->mailbox;
     comm->channel = &world->channel;
-    comm->ledger = hier_ledger_make(0, 0, rank, true);
+    comm->ledger = hier_ledger_make(0, 0, rank, true, 0);
     if (!comm->ledger)
         return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a communicator of %d processes", rank, size);
     hier_ledger_open(world, comm->ledger);

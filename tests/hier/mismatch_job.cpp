@@ -6,6 +6,7 @@
 #include "mismatch_between.h"
 #include "mismatch_blocks.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <thread>
@@ -103,6 +104,57 @@ TEST_F(MismatchJob, AProcessThatIsLateOnly) {
         EXPECT_EQ(sum, weft_size(comm_));
     }
     EXPECT_OK(weft_barrier(comm_));
+}
+
+// Not a mismatch either: a thread starts more calls than are remembered otherwise, those begin that need nobody else of its process, and the
+// first one, which all have waited for long, begins when the other threads come.
+class MismatchOfManySlotsJob : public MismatchJob {
+  protected:
+    void SetUp() override {
+        setenv("WEFT_SLOTS", "128", 1);
+        MismatchJob::SetUp();
+        unsetenv("WEFT_SLOTS");
+    }
+};
+
+TEST_F(MismatchOfManySlotsJob, AThreadThatIsLateOnly) {
+    if (threads_ == 1)
+        GTEST_SKIP() << "there is one thread a process";
+    const int root = (weft_size(comm_) - 1) * threads_;
+    misuse::in_team(threads_, [&](weft_comm *comm, int thread) {
+        std::vector<uint64_t> words(70, thread || !last_ ? 0 : 5);
+        std::vector<weft_request *> requests(words.size());
+        if (last_ && thread)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+        EXPECT_OK(weft_ibarrier(comm, &requests[0]));
+        if (!last_) {
+            EXPECT_OK(weft_wait(&requests[0], nullptr));
+        }
+        for (size_t i = 1; i < words.size(); i++)
+            EXPECT_OK(weft_ibcast(&words[i], 8, WEFT_BYTE, i == 1 ? 0 : root, comm, &requests[i]));
+        EXPECT_OK(weft_waitall(requests.size(), requests.data(), nullptr));
+        EXPECT_EQ(std::count(words.begin() + 2, words.end(), 5u), ptrdiff_t(words.size() - 2));
+        EXPECT_OK(weft_barrier(comm));
+    });
+}
+
+// The same, but it is another call: that is found when it begins.
+TEST_F(MismatchOfManySlotsJob, AThreadThatIsLateAndWrong) {
+    if (threads_ == 1)
+        GTEST_SKIP() << "there is one thread a process";
+    misuse::in_team(threads_, [&](weft_comm *comm, int thread) {
+        std::vector<uint64_t> words(70);
+        std::vector<weft_request *> requests(last_ && thread == 0 ? words.size() : 1);
+        int one = 1, sum = 0;
+        if (last_ && thread)
+            std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        EXPECT_OK(last_ ? weft_iallreduce(&one, &sum, 1, WEFT_INT, WEFT_SUM, comm, &requests[0])
+                        : weft_ibarrier(comm, &requests[0]));
+        for (size_t i = 1; i < requests.size(); i++)
+            EXPECT_OK(weft_ibcast(&words[i], 8, WEFT_BYTE, weft_rank(comm), comm, &requests[i]));
+        EXPECT_ERROR(WEFT_ERR_MISMATCH, weft_waitall(requests.size(), requests.data(), nullptr), "weft_ibarrier",
+                     "weft_iallreduce");
+    });
 }
 
 // Long messages wait at their senders.
