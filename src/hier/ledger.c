@@ -32,6 +32,15 @@ uint32_t hier_ledger_generation(const weft_comm *parent, int color) {
     return (uint32_t)(hier_chain(chain, (uint64_t)(uint32_t)color) >> 32);
 }
 
+/* The newest; without a call when there is none. */
+static const hier_entry *last_entry(const hier_ledger *ledger, bool persistent) {
+    const hier_entry *entries = &ledger->entries[hier_ledger_place(ledger, 0, persistent)], *last = entries;
+    for (uint32_t i = 1; i < ledger->remembers[persistent]; i++)
+        if (entries[i].call && entries[i].sequence > last->sequence)
+            last = &entries[i];
+    return last;
+}
+
 void hier_ledger_open(hier_world *world, hier_ledger *ledger) {
     hier_ledgers *ledgers = world->ledgers;
     hier_ledger *before = ledgers->at[ledger->context];
@@ -39,10 +48,10 @@ void hier_ledger_open(hier_world *world, hier_ledger *ledger) {
         return;
     if (before && (ledgers->open || ledgers->heard))
         hier_ledger_attend(world); /* those who ask about that one */
-    /* It is closed. Who asks later is told that it was left. */
+    /* It is closed. Who asks later is told that it was left, or that the call is over. */
     if (before)
-        ledgers->left[ledgers->lefts++ % HIER_LEDGER_LEFT] =
-            (hier_left){before->context, before->generation, before->rank};
+        ledgers->left[ledgers->lefts++ % HIER_LEDGER_LEFT] = (hier_left){
+            before->context, before->generation, before->rank, {*last_entry(before, false), *last_entry(before, true)}};
     ledger->opened = true;
     ledgers->at[ledger->context] = ledger;
     hier_ledger_drop_old(world, ledger);
@@ -67,9 +76,9 @@ void hier_ledger_abandon(hier_world *world, uint32_t generation, int rank) {
     hier_abandoned *made = malloc(sizeof(*made));
     if (!made)
         return;
-    *made = (hier_abandoned){.generation = generation, .rank = rank};
+    *made = (hier_abandoned){.gone = {.generation = generation, .rank = rank}};
     made->next = atomic_load_explicit(&world->ledgers->abandoned, memory_order_relaxed);
-    /* Release: pairs with rank_that_is_gone. */
+    /* Release: pairs with find_gone. */
     while (!atomic_compare_exchange_weak_explicit(&world->ledgers->abandoned, &made->next, made, memory_order_release,
                                                   memory_order_relaxed))
         continue;
@@ -350,14 +359,6 @@ static void find_first(const hier_ledger *ledger, const hier_note *question, hie
     }
 }
 
-static const hier_entry *last_entry(const hier_ledger *ledger, bool persistent) {
-    const hier_entry *entries = &ledger->entries[hier_ledger_place(ledger, 0, persistent)], *last = entries;
-    for (uint32_t i = 1; i < ledger->remembers[persistent]; i++)
-        if (entries[i].call && entries[i].sequence > last->sequence)
-            last = &entries[i];
-    return last;
-}
-
 /* A call that is not known here any more. It may still be under way, or prepared. */
 static answer compare_old(const hier_world *world, const hier_ledger *ledger, const hier_told_call *theirs,
                           hier_note *verdict) {
@@ -430,33 +431,50 @@ static bool settle_question(hier_world *world, hier_ledger *ledger, const hier_h
     return found != LATER;
 }
 
-enum { NO_RANK = -1 };
-
-/* The rank of this process in a communicator that was never made here, or was left; NO_RANK: nothing is known of it. */
-static int rank_that_is_gone(const hier_ledgers *ledgers, const hier_heard *heard) {
+/* A communicator that was left here, or never made; NULL: nothing is known of it. */
+static const hier_left *find_gone(const hier_ledgers *ledgers, const hier_heard *heard) {
     const uint32_t generation = heard->note.generation;
+    /* Acquire: pairs with hier_ledger_abandon. */
     for (const hier_abandoned *item = atomic_load_explicit(&ledgers->abandoned, memory_order_acquire); item;
          item = item->next)
-        if (item->generation == generation)
-            return item->rank;
+        if (item->gone.generation == generation)
+            return &item->gone;
     for (unsigned i = 0; i < HIER_LEDGER_LEFT && i < ledgers->lefts; i++)
         if (ledgers->left[i].generation == generation && ledgers->left[i].context == heard->context)
-            return ledgers->left[i].rank;
-    return NO_RANK;
+            return &ledgers->left[i];
+    return NULL;
+}
+
+/*
+ * A question may lie unread until its call is over here and the communicator left. Whether it was the same call nobody knows any more,
+ * but what has not come for it will not. True: it was not made, and the communicator is broken.
+ */
+static bool answer_gone(hier_world *world, const hier_heard *heard, const hier_left *gone) {
+    const hier_told_call *theirs = &heard->note.calls[0];
+    const hier_entry *last = &gone->last[theirs->persistent];
+    const bool made = last->call && last->sequence >= theirs->sequence;
+    hier_note reply = {
+        .generation = heard->note.generation, .kind = made ? HIER_NOTE_OVER : HIER_NOTE_LEFT, .count = 2};
+    reply.calls[0] = *theirs;
+    if (made) {
+        hier_tell_call(last, &reply.calls[1]);
+        hier_ledger_send(world, heard->process, heard->context, &reply);
+    } else {
+        reply.calls[1].rank = gone->rank;
+        tell_all(world, heard->context, &reply);
+    }
+    return !made;
 }
 
 /* About a communicator that is not here: is it known that it never will be? */
 static bool settle_gone(hier_world *world, const hier_heard *heard) {
-    const int rank = rank_that_is_gone(world->ledgers, heard);
-    if (rank == NO_RANK)
+    const hier_left *gone = find_gone(world->ledgers, heard);
+    if (!gone)
         return false;
-    if (heard->note.kind != HIER_NOTE_QUESTION)
-        return true;
-    hier_note verdict = {.generation = heard->note.generation, .kind = HIER_NOTE_LEFT, .count = 2};
-    verdict.calls[0] = heard->note.calls[0];
-    verdict.calls[1].rank = rank;
-    tell_all(world, heard->context, &verdict);
-    if (hier_contexts_take_back(&world->contexts, heard->context))
+    const bool broken =
+        heard->note.kind == HIER_NOTE_QUESTION ? answer_gone(world, heard, gone) : heard->note.kind != HIER_NOTE_OVER;
+    /* What others send on it is received into nothing: a long message's sender waits for that. */
+    if (broken && hier_contexts_take_back(&world->contexts, heard->context))
         inter_engine_break(&world->engine, heard->context);
     return true;
 }

@@ -80,10 +80,11 @@ typedef struct hier_ledger {
     hier_entry entries[]; /* the last calls in order, by sequence, and behind them the last persistent ones */
 } hier_ledger;
 
-/** A communicator that this process has left, and whose context it has used again. */
+/** A communicator that this process has left, and whose context it has used again, or that was never made here. */
 typedef struct hier_left {
     uint32_t context, generation;
     int rank;
+    hier_entry last[2]; /* the last call in order that it made there, and the last persistent one */
 } hier_left;
 
 /** So many of them are remembered. */

@@ -10,7 +10,7 @@
 
 enum hier_note_kind {
     HIER_NOTE_QUESTION, /* the newest call, and those before it: are yours the same? */
-    HIER_NOTE_OVER, /* an answer: the first call has long been over here, and not known any more; the second is the last one */
+    HIER_NOTE_OVER,     /* an answer: the first call is over here, and not known any more; the second is the last one */
     HIER_NOTE_DIFFERENT, /* verdicts: two calls that are one to different ranks … */
     HIER_NOTE_EARLIER,   /* … or are the same, but others before them were not … */
     HIER_NOTE_LEFT,      /* … or the second call is none: its rank has left … */
@@ -55,8 +55,7 @@ typedef struct hier_heard {
 /** A communicator that was not made here (hier_ledger_abandon). */
 typedef struct hier_abandoned {
     struct hier_abandoned *next;
-    uint32_t generation;
-    int rank;
+    hier_left gone; /* without a context */
 } hier_abandoned;
 
 /** Copies a call of this process. */

@@ -377,4 +377,77 @@ TEST(MismatchOfGroups, WhoseContextIsUsedAgain) {
     }
 }
 
+// Processes 1 and 3 have made their calls on a duplicate of the world, on which process 0 has asked for them meanwhile, and are through with it. They
+// read that question only when they wait for something on another communicator, which has its context. Process 2 comes last.
+void ask_who_has_left(const std::function<void(int rank, weft_comm *comm)> &calls) {
+    threads::Watchdog watchdog(280);
+    SimWorlds worlds(shape_of({1, 1, 1, 1}));
+    std::atomic<int> here{0};
+    std::atomic<bool> waits{false}, answered{false};
+    const auto await = [](const auto &condition) {
+        while (!condition())
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    };
+    worlds.run_processes([&](int rank, hier_world *world) {
+        weft_comm *others[7] = {}, *pair = nullptr, *left = nullptr, *again = nullptr;
+        const auto meet = [&](int round) {
+            here++;
+            await([&] { return here >= 4 * round; });
+        };
+        for (weft_comm *&other : others) // so that the pair's dup looks for a context where the world's does
+            EXPECT_OK(weft_comm_dup(world->process_comm, &other));
+        EXPECT_OK(weft_comm_split(world->process_comm, rank % 2 ? 0 : WEFT_COLOR_UNDEFINED, 0, &pair));
+        EXPECT_OK(weft_comm_dup(world->process_comm, &left));
+        const uint32_t context = left->context;
+        meet(1);
+        const size_t before = worlds.counts().messages;
+        meet(2);
+        if (rank % 2) // until the others were asked
+            await([&] { return worlds.counts().messages >= before + 3; });
+        else if (rank)
+            await([&] { return answered.load(); });
+        calls(rank, left);
+        EXPECT_OK(weft_comm_free(&left));
+        if (rank % 2) {
+            EXPECT_OK(weft_comm_dup(pair, &again));
+            EXPECT_EQ(again->context, context);
+            if (rank == 3) {
+                await([&] { return waits.load(); });
+                std::this_thread::sleep_for(std::chrono::milliseconds(100));
+            }
+            waits = true;
+            EXPECT_OK(weft_barrier(again));
+            EXPECT_OK(weft_comm_free(&again));
+            EXPECT_OK(weft_comm_free(&pair));
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+            answered = true;
+        }
+        for (weft_comm *&other : others)
+            EXPECT_OK(weft_comm_free(&other));
+    });
+}
+
+TEST(MismatchOfGroups, AskedLateAboutACallThatWasMade) {
+    ask_who_has_left([](int rank, weft_comm *comm) {
+        int all[4] = {};
+        EXPECT_OK(weft_gather(&rank, 1, WEFT_INT, all, 1, WEFT_INT, 0, comm));
+        for (int i = 0; rank == 0 && i < 4; i++)
+            EXPECT_EQ(all[i], i);
+    });
+}
+
+// Prepared it was, but not started as often.
+TEST(MismatchOfGroups, AskedLateAboutACallThatWasPrepared) {
+    ask_who_has_left([](int rank, weft_comm *comm) {
+        int all[4];
+        weft_request *request = nullptr;
+        EXPECT_OK(weft_gather_init(&rank, 1, WEFT_INT, all, 1, WEFT_INT, 0, comm, &request));
+        if (rank == 0) {
+            EXPECT_OK(weft_start(&request));
+            EXPECT_EQ(weft_wait(&request, nullptr), WEFT_ERR_MISMATCH);
+        }
+        EXPECT_OK(weft_request_free(&request));
+    });
+}
+
 } // namespace
