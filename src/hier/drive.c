@@ -305,6 +305,13 @@ static bool look_once(const hier_wait *wait, bool once, bool *moved) {
     return *moved && !wait->funnel && wait->look(wait->argument);
 }
 
+/* Of the calling thread, also when it waits on processes. */
+static void look_at_unused(const hier_wait *wait) {
+    const hier_agent *agent = wait->agent ? wait->agent : self;
+    if (agent && !agent->talks && agent->comms->world == wait->world)
+        hier_look_at_unused(agent);
+}
+
 /* A wait of which the roll-call will be told once it is long. */
 typedef struct long_wait {
     uint64_t since; /* when it was not over after the first looks; 0: it was */
@@ -353,17 +360,21 @@ bool hier_drive_until(const hier_wait *wait, bool once) {
     of.since = 0;
     of.looks = 0;
     of.activity = NULL;
-    unsigned looks = 0, rounds = 0, naps = 0;
+    unsigned looks = 0, rounds = 0, naps = 0, turns = 0;
     bool tired = false, moved = false;
     for (;;) {
         /* Acquire: what came before this ring is seen by the looks that follow. */
         uint64_t rung = wait->agent ? atomic_load_explicit(&wait->agent->bell.flag.value, memory_order_acquire) : 0;
         if (look_once(wait, once, &moved)) {
             end_long(&of, wait);
-            if (wait->agent && wait->world->transport && ++wait->agent->short_ways % HIER_SHORT_WAYS == 0)
+            if (wait->agent && wait->world->transport && ++wait->agent->short_ways % HIER_SHORT_WAYS == 0) {
                 hier_look_beside(wait->world);
+                look_at_unused(wait);
+            }
             return true;
         }
+        if (once || tired || turns++ % MAIN_EVERY == 0) /* who tests may come again late, who sleeps looks seldom */
+            look_at_unused(wait);
         if (once)
             return false;
         if (rounds <= wait->waiting->hot && rounds++ == wait->waiting->hot)

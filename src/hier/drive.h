@@ -77,7 +77,7 @@ unsigned hier_look_at(hier_channel *channel, const intra_bell *bell);
 
 /**
  * The same of a thread that has used no messages, at its channels where it has some (MULTIPLE): who sends to it the first one may need that, be it to
- * connect. For waits in collectives, once in a while.
+ * connect. For whoever waits or tests, once in a while.
  */
 void hier_look_at_unused(const hier_agent *agent);
 
