@@ -25,4 +25,12 @@ int hier_exchange_blocks(weft_comm *comm, hier_caller by, void *all, const size_
 /** As weft_allreduce in place, of `count` words. */
 int hier_agree(weft_comm *comm, hier_caller by, uint64_t *words, size_t count, const weft_op *op);
 
+/**
+ * Who has no memory for the first of these in a call has not begun, and the call can be made again. Of those after it the others would wait for ever:
+ * their memory is had before. On process communicators; WEFT_ERR_NOMEM.
+ */
+int hier_agree_reserve(weft_comm *comm, hier_caller by, size_t most);
+int hier_exchange_blocks_reserve(weft_comm *comm, hier_caller by, void *all, const size_t *bytes,
+                                 const ptrdiff_t *displs);
+
 #endif

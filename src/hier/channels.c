@@ -49,79 +49,110 @@ static int open_own(hier_world *world, int first, int end) {
     return code;
 }
 
-/* The addresses of all processes of the parent, `bytes` of each, into the directory. */
-static int exchange_addresses(weft_comm *parent, hier_caller by, int count, const int64_t *bytes) {
-    hier_world *world = parent->world;
-    size_t processes = (size_t)parent->size, all = 0;
-    size_t *counts = malloc(processes * sizeof(*counts));
-    ptrdiff_t *displs = malloc(processes * sizeof(*displs));
-    for (size_t node = 0; counts && displs && node < processes; node++) {
-        counts[node] = (size_t)bytes[node];
-        displs[node] = (ptrdiff_t)all;
-        all += counts[node];
-    }
-    char *blobs = all ? malloc(all) : NULL;
-    int code = WEFT_ERR_NOMEM;
-    if (counts && displs && blobs) {
-        inter_directory_pack(world->directory, world->process_comm->rank, 0, count, blobs + displs[parent->rank]);
-        code = hier_exchange_blocks(parent, by, blobs, counts, displs);
-    } else {
-        core_error(code, "rank %d: no memory for the addresses of %zu processes", parent->rank, processes);
-    }
-    pthread_mutex_lock(&world->channels_lock);
-    for (int node = 0; !code && node < parent->size; node++)
-        if (node != parent->rank)
-            code = inter_directory_unpack(world->directory, hier_layout_process(parent->layout, node),
-                                          blobs + displs[node], counts[node]);
-    pthread_mutex_unlock(&world->channels_lock);
-    free(counts);
-    free(displs);
-    free(blobs);
-    return code;
-}
-
 /* What a process says: how many channels it has, or which error; and how many bytes their addresses take. */
 typedef struct said {
     int64_t channels, bytes;
 } said;
 
+/* What all have said, and what is made of it: by process of the parent. */
+typedef struct exchange {
+    weft_comm *parent;
+    hier_caller by;
+    said *says;
+    size_t *counts;
+    ptrdiff_t *displs;
+    char *blobs; /* the addresses, one process's after the other's */
+} exchange;
+
+size_t hier_channels_room(const weft_comm *parent) {
+    return (size_t)parent->size * (sizeof(said) + sizeof(size_t) + sizeof(ptrdiff_t));
+}
+
+static exchange exchange_in(void *room, weft_comm *parent, hier_caller by) {
+    said *says = room;
+    size_t *counts = (size_t *)(says + parent->size);
+    return (exchange){parent, by, says, counts, (ptrdiff_t *)(counts + parent->size), NULL};
+}
+
 /* Does this process lack the address of a channel that another one has? */
-static bool lacks_any(const weft_comm *parent, const said *says) {
+static bool lacks_any(const exchange *of) {
+    const weft_comm *parent = of->parent;
     hier_world *world = parent->world;
     bool lacks = false;
     pthread_mutex_lock(&world->channels_lock);
     for (int node = 0; node < parent->size; node++)
         lacks |= inter_directory_count(world->directory, hier_layout_process(parent->layout, node)) <
-                 (int)says[node].channels;
+                 (int)of->says[node].channels;
     pthread_mutex_unlock(&world->channels_lock);
     return lacks;
 }
 
-/* Every process says what it has; *any: the addresses must go round. `bytes` of each process's are set. */
-static int exchange_sizes(weft_comm *parent, hier_caller by, int code, const said *own, said *says, int64_t *bytes,
-                          uint64_t *any) {
-    int met = hier_exchange(parent, by, own, sizeof(*own), says);
-    if (code || met)
-        return code ? code : met;
+/* All that the addresses need memory for. */
+static int make_blobs(exchange *of) {
+    weft_comm *parent = of->parent;
+    size_t all = 0;
     for (int node = 0; node < parent->size; node++) {
-        if (says[node].channels < 0)
-            return core_error((int)says[node].channels, "rank %d: process %d could not open its channels", parent->rank,
-                              node);
-        bytes[node] = says[node].bytes;
+        of->counts[node] = (size_t)of->says[node].bytes;
+        of->displs[node] = (ptrdiff_t)all;
+        all += of->counts[node];
     }
-    *any = lacks_any(parent, says);
-    return hier_agree(parent, by, any, 1, WEFT_BOR);
+    of->blobs = malloc(all);
+    return of->blobs ? hier_exchange_blocks_reserve(parent, of->by, of->blobs, of->counts, of->displs)
+                     : core_error(WEFT_ERR_NOMEM, "rank %d: no memory for the addresses of %d processes", parent->rank,
+                                  parent->size);
 }
 
-int hier_channels_open(weft_comm *parent, hier_caller by, int threads) {
+/* All say whether they go on, since the others would wait for who does not. `code`: this process's error; with `*any`, of any. */
+static int agree(const exchange *of, int code, bool *any) {
+    enum { FAILS = 1, ANY = 2 };
+    uint64_t word = (code ? FAILS : 0) | (*any ? ANY : 0);
+    int met = hier_agree(of->parent, of->by, &word, 1, WEFT_BOR);
+    if (code || met)
+        return code ? code : met;
+    *any = word & ANY;
+    return word & FAILS ? core_error(WEFT_ERR_NOMEM, "rank %d: %s: another process has no memory for it",
+                                     of->parent->rank, of->by.call)
+                        : WEFT_SUCCESS;
+}
+
+/* Every process says what it has; *any: the addresses must go round, and all have room for them. */
+static int exchange_sizes(exchange *of, int code, const said *own, bool *any) {
+    const weft_comm *parent = of->parent;
+    int met = hier_exchange(of->parent, of->by, own, sizeof(*own), of->says);
+    if (code || met)
+        return code ? code : met;
+    for (int node = 0; node < parent->size; node++)
+        if (of->says[node].channels < 0)
+            return core_error((int)of->says[node].channels, "rank %d: process %d could not open its channels",
+                              parent->rank, node);
+    *any = lacks_any(of);
+    return agree(of, make_blobs(of), any);
+}
+
+/* The addresses of all processes of the parent into the directory. */
+static int exchange_addresses(const exchange *of, int count) {
+    weft_comm *parent = of->parent;
+    hier_world *world = parent->world;
+    bool any = false;
+    inter_directory_pack(world->directory, world->process_comm->rank, 0, count, of->blobs + of->displs[parent->rank]);
+    int code = hier_exchange_blocks(parent, of->by, of->blobs, of->counts, of->displs);
+    if (code)
+        return code;
+    pthread_mutex_lock(&world->channels_lock);
+    for (int node = 0; !code && node < parent->size; node++)
+        if (node != parent->rank)
+            code = inter_directory_unpack(world->directory, hier_layout_process(parent->layout, node),
+                                          of->blobs + of->displs[node], of->counts[node]);
+    pthread_mutex_unlock(&world->channels_lock);
+    return agree(of, code, &any);
+}
+
+int hier_channels_open(weft_comm *parent, hier_caller by, int threads, void *room) {
     hier_world *world = parent->world;
     if (world->config.thread_level != WEFT_THREAD_MULTIPLE || !world->transport)
         return WEFT_SUCCESS;
-    said *says = calloc((size_t)parent->size, sizeof(*says) + sizeof(int64_t));
-    if (!says)
-        return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for %d processes", parent->rank, parent->size);
-    int64_t *bytes = (int64_t *)(says + parent->size);
-    uint64_t any = 0;
+    exchange of = exchange_in(room, parent, by);
+    bool any = false;
     /* Others may be opening channels for a team of other processes. */
     pthread_mutex_lock(&world->channels_lock);
     int code = open_own(world, count_own(world), threads < INTER_CHANNELS ? threads : INTER_CHANNELS);
@@ -130,10 +161,10 @@ int hier_channels_open(weft_comm *parent, hier_caller by, int threads) {
     if (!code)
         own.bytes = (int64_t)inter_directory_pack(world->directory, world->process_comm->rank, 0, count, NULL);
     pthread_mutex_unlock(&world->channels_lock);
-    code = exchange_sizes(parent, by, code, &own, says, bytes, &any);
+    code = exchange_sizes(&of, code, &own, &any);
     if (!code && any)
-        code = exchange_addresses(parent, by, count, bytes);
-    free(says);
+        code = exchange_addresses(&of, count);
+    free(of.blobs);
     return code;
 }
 

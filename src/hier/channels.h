@@ -10,11 +10,16 @@
 #include <hier/comm.h>
 
 /**
+ * Bytes that hier_channels_open() needs, at an address for an int64_t. They are had before the first meeting in a call: who has none then has not begun.
+ */
+size_t hier_channels_room(const weft_comm *parent);
+
+/**
  * Opens channels for `threads` threads of this process, as far as they are missing, and tells those processes of the parent, a process
  * communicator, that do not know them. Nothing below MULTIPLE or in a single process. Collective over the parent; an error of one is an
  * error of all. Several threads may be at it, with other parents.
  */
-int hier_channels_open(weft_comm *parent, hier_caller by, int threads);
+int hier_channels_open(weft_comm *parent, hier_caller by, int threads, void *room);
 
 /** NULL: there is none, nor of a higher number. Acquire: pairs with who opened it. */
 static inline hier_channel *hier_channel_at(hier_world *world, int number) {

@@ -111,7 +111,7 @@ int hier_exchange(weft_comm *comm, hier_caller by, const void *own, size_t bytes
     return block_own(comm, &arguments);
 }
 
-int hier_exchange_blocks(weft_comm *comm, hier_caller by, void *all, const size_t *bytes, const ptrdiff_t *displs) {
+static hier_arguments blocks_by(hier_caller by, void *all, const size_t *bytes, const ptrdiff_t *displs) {
     hier_arguments arguments = arguments_by(by, INTER_ALLGATHERV);
     arguments.send = WEFT_IN_PLACE;
     arguments.recv = all;
@@ -119,17 +119,44 @@ int hier_exchange_blocks(weft_comm *comm, hier_caller by, void *all, const size_
     arguments.recv_counts = bytes;
     arguments.recv_displs = displs;
     arguments.send_type = arguments.recv_type = WEFT_BYTE;
-    return block_own(comm, &arguments);
+    return arguments;
 }
 
-int hier_agree(weft_comm *comm, hier_caller by, uint64_t *words, size_t count, const weft_op *op) {
+static hier_arguments agreement_by(hier_caller by, uint64_t *words, size_t count, const weft_op *op) {
     hier_arguments arguments = arguments_by(by, INTER_ALLREDUCE);
     arguments.send = WEFT_IN_PLACE;
     arguments.recv = words;
     arguments.recv_count = count;
     arguments.recv_type = WEFT_UINT64_T;
     arguments.op = op;
+    return arguments;
+}
+
+int hier_exchange_blocks(weft_comm *comm, hier_caller by, void *all, const size_t *bytes, const ptrdiff_t *displs) {
+    hier_arguments arguments = blocks_by(by, all, bytes, displs);
     return block_own(comm, &arguments);
+}
+
+int hier_agree(weft_comm *comm, hier_caller by, uint64_t *words, size_t count, const weft_op *op) {
+    hier_arguments arguments = agreement_by(by, words, count, op);
+    return block_own(comm, &arguments);
+}
+
+static int reserve(weft_comm *comm, hier_arguments *arguments) {
+    int code = check(comm, arguments);
+    return code ? code : hier_request_reserve(comm, arguments);
+}
+
+int hier_exchange_blocks_reserve(weft_comm *comm, hier_caller by, void *all, const size_t *bytes,
+                                 const ptrdiff_t *displs) {
+    hier_arguments arguments = blocks_by(by, all, bytes, displs);
+    return reserve(comm, &arguments);
+}
+
+int hier_agree_reserve(weft_comm *comm, hier_caller by, size_t most) {
+    uint64_t words; /* where they would be: they are not looked at */
+    hier_arguments arguments = agreement_by(by, &words, most, WEFT_BOR);
+    return reserve(comm, &arguments);
 }
 
 /* A list of parameters without its parentheses; it ends with a comma. */

@@ -333,6 +333,16 @@ int hier_request_make(weft_comm *comm, const hier_arguments *arguments, bool per
     return code;
 }
 
+int hier_request_reserve(weft_comm *comm, const hier_arguments *arguments) {
+    hier_funnel_enter(comm->world);
+    hier_operation *made = take(comm, arguments->collective);
+    int code = made ? prepare(made, arguments) : WEFT_ERR_NOMEM;
+    if (made)
+        hier_request_give(&made->base);
+    hier_funnel_leave(comm->world);
+    return code;
+}
+
 bool hier_request_ends_soon(weft_request *request) {
     const hier_operation *operation = operation_of(request);
     hier_world *world = request->comm->world;

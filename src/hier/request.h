@@ -47,6 +47,12 @@ void hier_give(weft_request *request);
 /** Prepares a collective whose arguments are checked, and starts it unless it is persistent. WEFT_ERR_NOMEM. */
 int hier_request_make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request);
 
+/**
+ * Has the memory for the next collective on the communicator that is of this kind and no larger, and is not of strided types.
+ * WEFT_ERR_NOMEM.
+ */
+int hier_request_reserve(weft_comm *comm, const hier_arguments *arguments);
+
 /** Starts a persistent collective that is not active. */
 int hier_request_restart(weft_request *request);
 

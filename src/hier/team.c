@@ -15,6 +15,9 @@
 
 static core_pool teams = CORE_POOL_INITIALIZER;
 
+/* Words that are agreed on at once when a team is made, at most. */
+#define MOST_AGREED 3
+
 /* What each process tells the others when a team is made. */
 typedef struct entry {
     int64_t threads; /* negative: the error code of a process that cannot take part */
@@ -199,8 +202,8 @@ static int exchange_entries(weft_comm *parent, hier_caller by, int threads, bool
  * on return, none of any process does; `roomy`: likewise, each has a core of its own. Every process comes here or none.
  */
 static int agree(weft_comm *parent, hier_caller by, bool usable, bool *awake, bool *roomy) {
-    uint64_t says[] = {usable, *awake, *roomy};
-    int code = hier_agree(parent, by, says, sizeof(says) / sizeof(*says), WEFT_BAND);
+    uint64_t says[MOST_AGREED] = {usable, *awake, *roomy};
+    int code = hier_agree(parent, by, says, MOST_AGREED, WEFT_BAND);
     if (code)
         return code;
     *awake = says[1];
@@ -289,14 +292,16 @@ static int create(weft_comm *parent, int nthreads, weft_team **team, hier_caller
     hier_funnel_enter(parent->world);
     hier_run_errands(parent->world); /* of teams that were freed: their contexts may be needed */
     hier_funnel_leave(parent->world);
-    entry *entries = malloc((size_t)parent->size * sizeof(*entries));
+    entry *entries = malloc((size_t)parent->size * sizeof(*entries) + hier_channels_room(parent));
     if (!entries)
         return core_error(WEFT_ERR_NOMEM, "rank %d: weft_team_create: no memory for %d processes", parent->rank,
                           parent->size);
+    code = hier_agree_reserve(parent, by, MOST_AGREED);
     weft_team *made = NULL;
-    code = exchange_entries(parent, by, nthreads, team != NULL, entries);
     if (!code)
-        code = hier_channels_open(parent, by, (int)entries[parent->rank].threads);
+        code = exchange_entries(parent, by, nthreads, team != NULL, entries);
+    if (!code)
+        code = hier_channels_open(parent, by, (int)entries[parent->rank].threads, entries + parent->size);
     if (!code)
         code = build(parent, by, entries, &made);
     free(entries);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starts and ends of weft for which process 1 has no memory, and which it makes again: the other one waits for that.
+// Starts and ends of weft for which process 1 has no memory, and which it makes again: the other one waits for that. And teams: there the
+// other one may have failed, too, and then makes it again itself.
 #include "short_memory.h"
 
 #include <gtest/gtest.h>
@@ -19,6 +20,13 @@ template <class Call> bool made_again(bool here, size_t number, const Call &call
     EXPECT_EQ(code, WEFT_ERR_NOMEM) << weft_last_error();
     EXPECT_EQ(call(), WEFT_SUCCESS) << weft_last_error();
     return true;
+}
+
+int largest(int value) {
+    int all = 0;
+    EXPECT_EQ(weft_allreduce(&value, &all, 1, WEFT_INT, WEFT_MAX, weft_process_comm()), WEFT_SUCCESS)
+        << weft_last_error();
+    return all;
 }
 
 void check(weft_comm *comm) {
@@ -77,4 +85,35 @@ TEST(StartMemory, PersistentIsPreparedAgain) {
     EXPECT_EQ(weft_team_leave(&comm), WEFT_SUCCESS);
     EXPECT_EQ(weft_team_free(&team), WEFT_SUCCESS);
     EXPECT_EQ(weft_finalize(), WEFT_SUCCESS);
+}
+
+// Under MULTIPLE, where the processes open channels and tell each other their addresses.
+TEST(StartMemory, TeamIsMadeAgain) {
+    weft_options options{};
+    options.thread_level = WEFT_THREAD_MULTIPLE;
+    int failed = 1;
+    for (size_t number = 1; failed && !HasFailure(); number++) {
+        SCOPED_TRACE("allocation " + std::to_string(number));
+        ASSERT_EQ(weft_init(&options), WEFT_SUCCESS) << weft_last_error();
+        weft_team *team = nullptr;
+        weft_comm *comm = nullptr;
+        short_memory::fail(weft_rank(weft_process_comm()) == 1 ? number : 0);
+        int code = weft_team_create(weft_process_comm(), 2, &team);
+        failed = short_memory::failed();
+        short_memory::fail(0);
+        if (code) {
+            EXPECT_EQ(code, WEFT_ERR_NOMEM) << weft_last_error();
+            EXPECT_EQ(weft_team_create(weft_process_comm(), 2, &team), WEFT_SUCCESS) << weft_last_error();
+        }
+        failed = largest(failed);
+        ASSERT_EQ(weft_team_enter(team, 1, &comm), WEFT_SUCCESS) << weft_last_error();
+        int rank = weft_rank(comm), other = 4 - rank, got = 0; // 1 and 3
+        EXPECT_EQ(weft_sendrecv(&rank, 1, WEFT_INT, other, 0, &got, 1, WEFT_INT, other, 0, comm, nullptr),
+                  WEFT_SUCCESS);
+        EXPECT_EQ(got, other);
+        EXPECT_EQ(weft_team_leave(&comm), WEFT_SUCCESS);
+        EXPECT_EQ(weft_team_free(&team), WEFT_SUCCESS);
+        EXPECT_EQ(weft_finalize(), WEFT_SUCCESS) << weft_last_error();
+        EXPECT_TRUE(failed || number > 10);
+    }
 }
