@@ -322,7 +322,7 @@ TEST(WrongUsage, IsSaid) {
     Result many = run({"--draw", "allgather:nbBKT", "--ranks", "1000"});
     EXPECT_EQ(many.status, 1);
     EXPECT_EQ(count(many.err, "more than 100000 messages are no picture"), 1) << many.err;
-    many = run({"--steps", "bcast:CHAIN:1", "--ranks", "2", "--count", "50000000"});
+    many = run({"--steps", "bcast:CHAIN:1", "--ranks", "200", "--count", "50000000"});
     EXPECT_EQ(many.status, 1);
     EXPECT_EQ(many.out, "");
     EXPECT_EQ(count(many.err, "more than 1000000 steps are no table"), 1) << many.err;
