@@ -96,7 +96,7 @@ static int make_blobs(exchange *of) {
         of->displs[node] = (ptrdiff_t)all;
         all += of->counts[node];
     }
-    of->blobs = malloc(all);
+    of->blobs = all ? malloc(all) : NULL; /* every process has channels */
     return of->blobs ? hier_exchange_blocks_reserve(parent, of->by, of->blobs, of->counts, of->displs)
                      : core_error(WEFT_ERR_NOMEM, "rank %d: no memory for the addresses of %d processes", parent->rank,
                                   parent->size);

@@ -301,8 +301,10 @@ int weft_finalize(void) {
         code = core_error(
             WEFT_ERR_BUSY, "rank %d: weft_finalize: %d process communicators are not freed (weft_comm_free)",
             world->process_comm->rank, atomic_load_explicit(&world->process_comm->derived, memory_order_relaxed));
-    weft_comm *comm = code ? NULL : world->process_comm;
-    size_t requests = comm ? world->requests + comm->requests + comm->sent_handles - hier_buffered_count(comm) : 0;
+    size_t requests = 0;
+    if (!code)
+        requests = world->requests + world->process_comm->requests + world->process_comm->sent_handles -
+                   hier_buffered_count(world->process_comm);
     if (requests)
         code = core_error(WEFT_ERR_BUSY,
                           "rank %d: weft_finalize: %zu requests are not completed (weft_wait) or freed "
