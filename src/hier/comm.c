@@ -127,7 +127,7 @@ static int check_free(const weft_comm *comm, const char *call) {
         return core_error(WEFT_ERR_ARG, "rank %d: %s: %s", comm->rank, call,
                           comm->team ? "a handle of weft_team_enter is given back with weft_team_leave"
                                      : "the process communicator of weft_process_comm belongs to weft");
-    const size_t requests = comm->requests + comm->sent_handles + comm->operations;
+    const size_t requests = hier_comm_handles(comm) + comm->operations;
     if (requests || comm->buffer.base)
         return core_error(WEFT_ERR_BUSY,
                           "rank %d: %s: %zu requests of messages and collectives are not completed or freed%s",

@@ -269,6 +269,11 @@ static inline void hier_comm_goes_on(weft_comm *comm) {
         hier_comm_waits_no_more(comm);
 }
 
+/** Of messages, that a user has: while there are some the communicator is neither left nor freed. */
+static inline size_t hier_comm_handles(const weft_comm *comm) {
+    return comm->requests + comm->sent_handles;
+}
+
 static inline bool hier_comm_valid(const weft_comm *comm) {
     return core_pooled_valid(comm, HIER_COMM_MAGIC);
 }

@@ -17,9 +17,9 @@ void hier_wake_leader(hier_world *world) {
     world->channel.transport->rouse(world->channel.transport);
     /* Pairs with hier_leader_naps: either the leader sees what was left, or is seen to nap. */
     atomic_thread_fence(memory_order_seq_cst);
-    core_flag *flag; /* which is not looked at, and may be gone */
     for (int tries = 0; tries < WAKES; tries++) {
-        flag = atomic_load_explicit(&world->napping, memory_order_relaxed);
+        /* Which is not looked at, and may be gone. */
+        core_flag *flag = atomic_load_explicit(&world->napping, memory_order_relaxed);
         if (!flag || core_flag_wake(flag))
             return;
         sched_yield(); /* it is on its way to sleep, or back */

@@ -303,8 +303,7 @@ int weft_finalize(void) {
             world->process_comm->rank, atomic_load_explicit(&world->process_comm->derived, memory_order_relaxed));
     size_t requests = 0;
     if (!code)
-        requests = world->requests + world->process_comm->requests + world->process_comm->sent_handles -
-                   hier_buffered_count(world->process_comm);
+        requests = world->requests + hier_comm_handles(world->process_comm) - hier_buffered_count(world->process_comm);
     if (requests)
         code = core_error(WEFT_ERR_BUSY,
                           "rank %d: weft_finalize: %zu requests are not completed (weft_wait) or freed "

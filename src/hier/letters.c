@@ -165,9 +165,9 @@ bool hier_carry_outbox(hier_world *world) {
 
 static void leave_in_outbox(hier_world *world, hier_letter *letter) {
     core_inbox_put(&world->carrier.outbox, &letter->link); /* from here on it is the leader's */
-    atomic_thread_fence(
-        memory_order_seq_cst); /* pairs with hier_leader_naps: it sees the letter, or its team is seen to sleep */
-    if (world->waiting.may_sleep || atomic_load_explicit(&world->may_sleep, memory_order_relaxed))
+    /* Pairs with hier_leader_naps: the leader sees the letter, or its team is seen to sleep. */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&world->may_sleep, memory_order_relaxed))
         hier_wake_leader(world);
 }
 

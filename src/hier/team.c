@@ -416,7 +416,7 @@ static int leave(weft_comm **comm) {
                           "rank %d: weft_team_leave: %d communicators that descend from this one are not freed "
                           "(weft_comm_free)",
                           leaving->rank, derived);
-    const size_t requests = leaving->requests + leaving->sent_handles;
+    const size_t requests = hier_comm_handles(leaving);
     if (requests || leaving->buffer.base)
         return core_error(WEFT_ERR_BUSY, "rank %d: weft_team_leave: %zu requests are not completed or freed%s",
                           leaving->rank, requests, leaving->buffer.base ? ", a buffer is attached" : "");

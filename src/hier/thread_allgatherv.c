@@ -89,15 +89,16 @@ static void copy_blocks(hier_call *call) {
     const hier_blocks *mine = &call->blocks;
     const size_t self = (size_t)call->comm->rank;
     const int threads = hier_threads(call), own = call->comm->thread;
+    const bool given = gives(call);
     for (int i = 1, thread = own; i < threads; i++) {
         thread = thread + 1 < threads ? thread + 1 : 0;
         const core_data to = hier_block_of(mine, (size_t)thread);
         if (hier_has_bundled(call, thread))
             hier_bundle_take_one(call, thread, to);
-        else if (!gives(call))
+        else if (!given)
             take(call, thread, to);
     }
-    if (gives(call))
+    if (given)
         hier_give_out(call, hier_own_sent(call, 0, call->arguments->own_bytes), place_at);
     else
         take(call, own, hier_block_of(mine, self));

@@ -183,6 +183,7 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
         return code;
     }
     made->waiting = core_waiting_resolve(config->wait_policy, made->crowded);
+    atomic_init(&made->may_sleep, made->waiting.may_sleep);
     if (config->bind == WEFT_BIND_CORE)
         core_places_read(&made->places);
     *world = made;

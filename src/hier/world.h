@@ -57,7 +57,7 @@ typedef struct hier_world {
     struct hier_ledgers *ledgers;          /* what is called on the communicators; under the funnel */
     hier_selector selector;
     core_waiting waiting;    /* of one thread a process */
-    _Atomic bool may_sleep;  /* the threads of some team, so far */
+    _Atomic bool may_sleep;  /* the leader, or the threads of some team, so far */
     core_patience patience;  /* with processes that send when this one does; under the funnel */
     uintptr_t init_thread;   /* core_self() */
     size_t requests;         /* of collectives, that users have handles on; under the funnel, as is the next */
