@@ -18,7 +18,7 @@ constexpr size_t proof_parts = sanitized ? parts : 1; // what is proven is prove
 constexpr size_t long_count = sanitized ? 1500 : 5000;
 
 // Of the numbers of ranks above 64 an algorithm takes one in so many.
-constexpr int rank_parts = int(std::min<size_t>(parts, 3));
+constexpr int rank_parts = int(std::min<size_t>(parts, 4));
 
 // Of `all` rounds.
 template <class Number> constexpr Number rounds(Number all) {

@@ -42,7 +42,7 @@ void receive_beside_offers(weft_comm *comm, int round) {
     constexpr size_t messages = 2000, bytes = 20000;
     weft_comm *processes = weft_process_comm();
     const int rank = weft_rank(comm), last = weft_size(comm) - 1;
-    std::vector<unsigned char> in(messages * bytes), out(bytes);
+    std::vector<unsigned char> in(rank == 0 ? messages * bytes : 0), out(bytes);
     std::vector<weft_request *> requests(messages);
     for (size_t i = 0; i < messages && (rank == 0 || rank == last); i++)
         job::ok(rank ? weft_issend(out.data(), bytes, WEFT_BYTE, 0, int(i), comm, &requests[i])

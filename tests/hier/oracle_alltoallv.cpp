@@ -135,13 +135,17 @@ void exchange(weft_comm *comm, const setting &s) {
 
 void sweep(weft_comm *comm, size_t most, int rounds, bool many) {
     const joined ints(2, WEFT_INT), numbers(2, WEFT_C_DOUBLE_COMPLEX), pairs(2, WEFT_2INT);
+    size_t number = most;
     for (int round = 0; round < rounds; round++)
         for (bool in_place : {false, true}) {
             uint64_t seed = job::hash(most, (uint64_t)round);
-            exchange(comm, {seed, most, WEFT_BYTE, WEFT_BYTE, 1, 1, in_place, many});
-            exchange(comm, {seed + 1, most, WEFT_INT, ints.type(), 2, 1, in_place, many});
-            exchange(comm, {seed + 2, most, numbers.type(), WEFT_C_DOUBLE_COMPLEX, 1, 2, in_place, many});
-            exchange(comm, {seed + 3, most, pairs.type(), WEFT_INT, 1, 4, in_place, many});
+            for (const setting &s :
+                 {setting{seed, most, WEFT_BYTE, WEFT_BYTE, 1, 1, in_place, many},
+                  setting{seed + 1, most, WEFT_INT, ints.type(), 2, 1, in_place, many},
+                  setting{seed + 2, most, numbers.type(), WEFT_C_DOUBLE_COMPLEX, 1, 2, in_place, many},
+                  setting{seed + 3, most, pairs.type(), WEFT_INT, 1, 4, in_place, many}})
+                if (job::takes(number++))
+                    exchange(comm, s);
         }
 }
 

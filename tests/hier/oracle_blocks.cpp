@@ -137,13 +137,17 @@ using movement = void (*)(weft_comm *, const setting &);
 
 // Of every kind of layout, and with every root.
 void sweep(weft_comm *comm, movement move, size_t most, uint64_t rounds) {
+    size_t number = most;
     for (uint64_t round = 0; round < rounds; round++)
         for (int root = 0; root < (move == allgatherv ? 1 : weft_size(comm)); root++)
             for (bool in_place : {false, true}) {
                 uint64_t seed = job::hash(most, round, (uint64_t)root) / 16 * 16 + round;
-                move(comm, {seed, most, root, WEFT_BYTE, WEFT_BYTE, 1, 1, in_place});
-                move(comm, {seed + 4, most, root, WEFT_INT, grouped(WEFT_INT, 2), 2, 1, in_place});
-                move(comm, {seed + 8, most, root, grouped(WEFT_2INT, 4), WEFT_2INT, 1, 4, in_place});
+                for (const setting &s :
+                     {setting{seed, most, root, WEFT_BYTE, WEFT_BYTE, 1, 1, in_place},
+                      setting{seed + 4, most, root, WEFT_INT, grouped(WEFT_INT, 2), 2, 1, in_place},
+                      setting{seed + 8, most, root, grouped(WEFT_2INT, 4), WEFT_2INT, 1, 4, in_place}})
+                    if (job::takes(number++))
+                        move(comm, s);
             }
 }
 

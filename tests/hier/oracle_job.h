@@ -33,6 +33,10 @@ void on_both(const body &run);
 // Enters, runs, leaves. `thread` may be WEFT_ANY_THREAD.
 void in_team(weft_team *team, int thread, const body &run);
 
+// Where more settings lead through the same code, ORACLE_CASES=k/n takes the k-th of n parts of a test's cases, as rounds of the same
+// calls under other settings: is this case in it?
+bool takes(size_t number);
+
 // A check: adds a failure that names the rank. After twenty of them a process only keeps count.
 bool check(bool holds, const weft_comm *comm, const std::string &what);
 // A call that must succeed.

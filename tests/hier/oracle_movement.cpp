@@ -181,14 +181,15 @@ void run(weft_comm *comm, movement move, const type_pair &types, size_t count, i
 // Every size; short ones with every root, longer ones with roots in turn, so that each is a root often enough.
 void sweep(weft_comm *comm, movement move, bool rooted) {
     int size = weft_size(comm), turn = 0;
+    size_t number = 0;
     for (const type_pair &types : pairs)
         for (size_t count : counts_of(types.recv)) {
             int roots = !rooted ? 1 : count <= 17 ? size : 2;
             for (int i = 0; i < roots; i++, turn++) {
                 int root = !rooted ? 0 : roots == size ? i : turn % size;
-                run(comm, move, types, count, root, turn % 2 != 0);
-                if (!rooted)
-                    run(comm, move, types, count, root, turn % 2 == 0);
+                for (bool in_place : {turn % 2 != 0, turn % 2 == 0})
+                    if ((!rooted || in_place == (turn % 2 != 0)) && job::takes(number++))
+                        run(comm, move, types, count, root, in_place);
             }
         }
     run(comm, move, pairs[0], effort::rounds(100000), rooted ? size - 1 : 0, false);

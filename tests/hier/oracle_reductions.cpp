@@ -221,11 +221,13 @@ void reduce_scatters(weft_comm *comm, const reduction &r, size_t count, bool in_
 
 // Every count, in place and not, and each rank as root.
 void all_counts(weft_comm *comm, const reduction &r) {
-    size_t inlined = 1024 / r.size;
+    size_t inlined = 1024 / r.size, number = r.size;
     for (size_t count :
          {size_t(0), size_t(1), size_t(3), size_t(17), inlined - 1, inlined, inlined + 1, effort::long_count}) {
         auto expected = r.expected(weft_size(comm), count);
         for (bool in_place : {false, true}) {
+            if (!job::takes(number++))
+                continue;
             allreduce(comm, r, expected, in_place);
             scans(comm, r, count, in_place);
             reduce_scatters(comm, r, count, in_place);
@@ -236,6 +238,8 @@ void all_counts(weft_comm *comm, const reduction &r) {
 }
 
 void one_count(weft_comm *comm, const reduction &r, size_t count, int turn) {
+    if (!job::takes(size_t(turn)))
+        return;
     auto expected = r.expected(weft_size(comm), count);
     allreduce(comm, r, expected, turn % 2 != 0);
     reduce(comm, r, expected, turn % weft_size(comm), turn / 2 % 2 != 0);
