@@ -2,6 +2,8 @@
 #include <core/error.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static _Thread_local char sentence[512];
 
@@ -10,6 +12,17 @@ int core_error(int code, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(sentence, sizeof(sentence), format, arguments);
     va_end(arguments);
+    return code;
+}
+
+char *core_error_keep(void) {
+    return strdup(sentence);
+}
+
+int core_error_again(int code, char *kept) {
+    if (kept)
+        core_error(code, "%s", kept);
+    free(kept);
     return code;
 }
 

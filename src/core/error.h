@@ -13,4 +13,10 @@
  */
 int core_error(int code, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
 
+/** A copy of the calling thread's sentence, before other errors are come by; NULL: no memory. */
+char *core_error_keep(void) __attribute__((cold));
+
+/** Sets a sentence that was kept, which is freed (NULL: none is set), and returns `code`. */
+int core_error_again(int code, char *kept) __attribute__((cold));
+
 #endif

@@ -25,7 +25,8 @@ typedef struct completing {
     hier_wait wait;        /* for the active ones; without a world: there are none */
     uint64_t seen;         /* the completions when the list was last gone through */
     bool looked;
-    int error; /* the first one of the operations */
+    int error;      /* the first one of the operations … */
+    char *sentence; /* … and what it says, kept while others end with errors of their own; NULL: no memory */
 } completing;
 
 static bool is_active(const weft_request *request) {
@@ -180,6 +181,14 @@ static int take_complete(weft_request *request, weft_status *status) {
     return error;
 }
 
+/* Of an operation, as its sentence has just been written. */
+static inline void note_error(completing *list, int error) {
+    if (!error || list->error)
+        return;
+    list->error = error;
+    list->sentence = core_error_keep();
+}
+
 /* Takes request i, which is complete or was not active, from its list; its status goes to place `at`. */
 static inline void take(completing *list, size_t i, size_t at) {
     weft_request *request = list->requests[i];
@@ -194,9 +203,7 @@ static inline void take(completing *list, size_t i, size_t at) {
         return;
     }
     bool keeps = request->persistent;
-    int error = take_complete(request, status);
-    if (error && !list->error)
-        list->error = error;
+    note_error(list, take_complete(request, status));
     if (!keeps)
         list->requests[i] = WEFT_REQUEST_NULL;
 }
@@ -278,7 +285,7 @@ static bool tell(void *argument) {
     weft_request *request = list->requests[0];
     if (request->kind != HIER_SENT && !is_complete(request))
         return false;
-    list->error = result_of(request, list->statuses);
+    note_error(list, result_of(request, list->statuses));
     return true;
 }
 
@@ -297,7 +304,9 @@ static hier_doing describe(void *argument) {
 }
 
 /* The end of a call that waited or tested: there may be more under way. Returns the error of what was completed. */
-static int leave(const completing *list) {
+static int leave(completing *list) {
+    if (list->error)
+        core_error_again(list->error, list->sentence);
     return list->wait.world ? hier_leave(list->wait.world->process_comm, list->error) : hier_leave_all(list->error);
 }
 

@@ -30,7 +30,7 @@ int hier_thread_run(weft_comm *comm, const hier_arguments *arguments) {
 /* What goes wrong here is told when the user asks for it. */
 static void keep_sentence(hier_part *part) {
     free(part->sentence);
-    part->sentence = strdup(weft_last_error());
+    part->sentence = core_error_keep();
 }
 
 static void fail(hier_part *part) {

@@ -41,12 +41,14 @@ static int send_and_receive(hier_message *sent, const hier_envelope *recv, weft_
         if (!received.base.over)
             intra_mail_cancel(recv->comm->mailbox, &received.receive);
         hier_mailbox_leave(recv->comm);
+        char *sentence = core_error_keep(); /* what was received meanwhile may not fit */
         (void)hier_message_finish(&received, NULL, caller);
-        return code;
+        return core_error_again(code, sentence);
     }
-    int received_code = hier_message_finish(&received, status, caller);
-    code = hier_message_finish(sent, NULL, caller);
-    return received_code ? received_code : code;
+    code = hier_message_finish(&received, status, caller);
+    char *sentence = code ? core_error_keep() : NULL;
+    int sent_code = hier_message_finish(sent, NULL, caller);
+    return code ? core_error_again(code, sentence) : sent_code;
 }
 
 static int exchange(hier_message *sent, const hier_envelope *recv, weft_status *status, const void *caller) {

@@ -6,6 +6,7 @@
 #include "sim_worlds.h"
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 namespace {
 
@@ -163,7 +164,7 @@ TEST(MixedLists, OfTeamsProcessesAndCollectives) {
             }
 }
 
-// Two that end in errors of their own: the first of the list is the one that is returned, and each status has its own.
+// Two that end in errors of their own: the first of the list is the one that is returned, with its sentence, and each status has its own.
 TEST(MixedLists, TellTheFirstErrorOfSeveral) {
     threads::Watchdog watchdog(110);
     SimWorlds(JobShape{{2}}).run([](weft_comm *comm) {
@@ -183,6 +184,7 @@ TEST(MixedLists, TellTheFirstErrorOfSeveral) {
                 EXPECT_EQ(weft_isend(two, 2, WEFT_INT, other, 7, comm, &list[2]), WEFT_SUCCESS);
                 EXPECT_EQ(weft_waitall(3, list, with_statuses ? statuses : WEFT_STATUSES_IGNORE),
                           truncated_first ? WEFT_ERR_TRUNCATE : WEFT_ERR_MISMATCH);
+                EXPECT_EQ(strstr(weft_last_error(), "weft_irecv") != nullptr, truncated_first) << weft_last_error();
                 if (with_statuses) {
                     EXPECT_EQ(statuses[receive].error, WEFT_ERR_TRUNCATE);
                     EXPECT_EQ(statuses[collective].error, WEFT_ERR_MISMATCH);
