@@ -58,7 +58,7 @@ inter_transport *inter_lines_transport(inter_lines *lines, inter_transport *inne
 /** As if `wakes` had been asked for; from now on. In all processes, who may sleep for a moment too long until all have done so. */
 void inter_lines_let_sleep(inter_lines *lines);
 
-/** From now on the others may have to wait for a core. In any process, whatever the others do; not while another thread sends. */
+/** From now on the others may have to wait for a core. In any process, whatever the others do. */
 void inter_lines_expect_crowd(inter_lines *lines);
 
 /** Nothing goes by the inner transport, now or later: it is looked at seldom. Under the funnel. */

@@ -102,10 +102,10 @@ struct inter_lines {
     inter_window window;
     uint64_t cookie;
     int descriptor;
-    _Atomic bool wakes;  /* processes may sleep while they wait; switched on under the funnel, looked at by anybody */
-    _Atomic bool roused; /* by anybody: the next who is about to sleep does not */
-    bool crowded;        /* others may have to wait for a core */
-    bool can_pull;       /* this process can read the memory of all that it has mapped; later: all processes can */
+    _Atomic bool wakes;   /* processes may sleep while they wait; switched on under the funnel, looked at by anybody */
+    _Atomic bool roused;  /* by anybody: the next who is about to sleep does not */
+    _Atomic bool crowded; /* others may have to wait for a core; as `wakes` */
+    bool can_pull;        /* this process can read the memory of all that it has mapped; later: all processes can */
     inter_neighbour *neighbours; /* by rank */
     inter_neighbour *locals;     /* those of this host */
     inter_neighbour *busy;
@@ -119,9 +119,13 @@ static inline bool inter_lines_wakes(const inter_lines *lines) {
     return atomic_load_explicit(&lines->wakes, memory_order_relaxed);
 }
 
+static inline bool inter_lines_expects_crowd(const inter_lines *lines) {
+    return atomic_load_explicit(&lines->crowded, memory_order_relaxed);
+}
+
 /** May a process lose its core, or sleep, while another one waits for what it copies? */
 static inline bool inter_lines_is_crowded(const inter_lines *lines) {
-    return lines->crowded || inter_lines_wakes(lines);
+    return inter_lines_expects_crowd(lines) || inter_lines_wakes(lines);
 }
 
 /**

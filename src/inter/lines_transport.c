@@ -37,7 +37,7 @@ int inter_lines_hold(inter_lines *lines, inter_neighbour *to, const inter_stored
 }
 
 static bool is_copied_twice(const inter_lines *lines, inter_neighbour *to, size_t bytes) {
-    size_t most = lines->crowded ? INTER_CROWDED_BYTES : INTER_EAGER_BYTES;
+    size_t most = inter_lines_expects_crowd(lines) ? INTER_CROWDED_BYTES : INTER_EAGER_BYTES;
     return bytes <= most && (bytes <= INTER_FAR_BYTES || !lines->can_pull || !inter_pace_pulls(&to->pace));
 }
 
@@ -442,7 +442,7 @@ void inter_lines_let_sleep(inter_lines *lines) {
 }
 
 void inter_lines_expect_crowd(inter_lines *lines) {
-    lines->crowded = true;
+    atomic_store_explicit(&lines->crowded, true, memory_order_relaxed);
 }
 
 void inter_lines_carry_all(inter_lines *lines) {
