@@ -18,6 +18,8 @@ static void end_fetch(hier_letter *letter, int error) {
     free(letter->packed);
     if (error)
         receive->error = error;
+    if (error && error != WEFT_ERR_TRUNCATE)
+        receive->got_bytes = 0;
     intra_mailbox *mailbox = letter->mailbox;
     intra_parcel_free(mailbox, letter->parcel); /* and the letter with it */
     intra_receive_ended(mailbox, receive);

@@ -5,6 +5,7 @@
 #include <hier/observe.h>
 #include <hier/waits.h>
 #include <hier/wire.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define EAGER_BYTES_BETWEEN_PROCESSES INTER_EAGER_BYTES
@@ -256,6 +257,13 @@ static int send_result(const hier_message *message, weft_status *status) {
                  : WEFT_SUCCESS;
 }
 
+int hier_message_failed(const weft_comm *comm, const char *call, const char *how, int source, int error) {
+    char name[32] = "any rank";
+    if (source != WEFT_ANY_SOURCE)
+        snprintf(name, sizeof(name), "rank %d", source);
+    return core_error(error, "rank %d: %s %s %s failed: %s", comm->rank, call, how, name, weft_strerror(error));
+}
+
 int hier_message_result(const hier_message *message, weft_status *status) {
     if (message->base.kind == HIER_SEND)
         return send_result(message, status);
@@ -272,8 +280,8 @@ int hier_message_result(const hier_message *message, weft_status *status) {
         return core_error(WEFT_ERR_TRUNCATE,
                           "rank %d: %s: the message of rank %d with tag %d is longer than the %zu bytes expected",
                           message->base.comm->rank, message->base.call, receive->source, receive->tag, receive->bytes);
-    return core_error(receive->error, "rank %d: %s from rank %d failed: %s", message->base.comm->rank,
-                      message->base.call, receive->match.source, weft_strerror(receive->error));
+    int source = receive->source == WEFT_ANY_SOURCE ? receive->match.source : receive->source; /* none: none has come */
+    return hier_message_failed(message->base.comm, message->base.call, "from", source, receive->error);
 }
 
 void hier_message_trace(const hier_message *message) {

@@ -214,6 +214,10 @@ static inline int hier_message_error(const hier_message *message) {
 /** Can a message of `source` (or of WEFT_ANY_SOURCE) no longer come? The error, or WEFT_SUCCESS. */
 int hier_message_vain(const weft_comm *comm, int source);
 
+/** The sentence of an error of what comes from `source` (or WEFT_ANY_SOURCE), said as `how`: "from"; returns the error. */
+int hier_message_failed(const weft_comm *comm, const char *call, const char *how, int source, int error)
+    __attribute__((cold));
+
 /** What became of a message that is over; writes the sentence of an error. Status may be NULL. */
 int hier_message_result(const hier_message *message, weft_status *status);
 

@@ -88,8 +88,7 @@ static int find(search *of, bool once) {
     set_takes_all(comm, false);
     if (!of->found)
         of->status = (weft_status){.source = -1, .tag = -1, .error = of->error};
-    return of->error ? core_error(of->error, "rank %d: %s for a message of rank %d failed: %s", comm->rank,
-                                  of->envelope.call, of->envelope.peer, weft_strerror(of->error))
+    return of->error ? hier_message_failed(comm, of->envelope.call, "for a message of", of->envelope.peer, of->error)
                      : WEFT_SUCCESS;
 }
 

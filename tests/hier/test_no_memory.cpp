@@ -620,6 +620,31 @@ TEST(NoMemory, ForMessagesOfSeveral) {
     with_each_failing(letters_of_several);
 }
 
+// Of a message that cannot be unpacked it is told whose it was, and that nothing has come.
+TEST(NoMemory, ToUnpackAMessageOfAnyRank) {
+    threads::Watchdog watchdog(60);
+    std::atomic<int> arrived{0};
+    SimWorlds worlds(JobShape{{1, 1}});
+    worlds.run([&](weft_comm *comm) {
+        std::vector<int> data(2 * rows);
+        Rows type(rows / 2);
+        ASSERT_TRUE(type);
+        if (weft_rank(comm) == 0) {
+            EXPECT_EQ(weft_ssend(data.data(), rows, WEFT_INT, 1, 5, comm), WEFT_SUCCESS) << weft_last_error();
+        } else {
+            weft_status status;
+            EXPECT_EQ(weft_probe(0, 5, comm, &status), WEFT_SUCCESS) << weft_last_error();
+            short_memory::fail(1, true);
+            EXPECT_EQ(weft_recv(data.data(), 1, type.type(), WEFT_ANY_SOURCE, 5, comm, &status), WEFT_ERR_NOMEM);
+            short_memory::fail(0);
+            EXPECT_EQ(status.source, 0);
+            EXPECT_EQ(status.bytes, 0u);
+            EXPECT_NE(strstr(weft_last_error(), "from rank 0 failed"), nullptr) << weft_last_error();
+        }
+        meet(arrived, 2);
+    });
+}
+
 // One of two processes only: what it called in vain is not among the calls that the other one must have made.
 TEST(NoMemory, OfOneProcessIsNoMismatch) {
     threads::Watchdog watchdog(60);
