@@ -40,9 +40,9 @@ enum weft_error {
 WEFT_API const char *weft_strerror(int code);
 
 /**
- * The full sentence of the last error that a weft call returned on the calling thread; "" when there was none.
- * A successful call leaves it as it was. The string belongs to weft and stays valid until the next failing weft call of
- * the same thread. Any thread, any time.
+ * The full sentence of the last error that a weft call returned on the calling thread; "" when there was none. To be asked for before
+ * the thread's next weft call: one that succeeds mostly leaves it as it was, but may find out meanwhile that something else which is under
+ * way has failed. The string belongs to weft and stays valid until that call. Any thread, any time.
  */
 WEFT_API const char *weft_last_error(void);
 
