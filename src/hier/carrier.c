@@ -346,9 +346,17 @@ bool hier_channel_progress(hier_channel *channel) {
     return moved;
 }
 
+/* A thread that cannot do it needs that, or so much has come for those who do not that its senders are to stop (flow.c). */
+static bool needs_to_listen(const hier_world *world) {
+    const inter_transport *network = world->transport;
+    const size_t most = (size_t)world->config.unexpected_limit;
+    return atomic_load_explicit(&world->carrier.wanted, memory_order_relaxed) ||
+           (network && (network->unheard_bytes > most || world->channel.transport->unheard_bytes > most));
+}
+
 bool hier_progress(hier_world *world) {
     hier_channel *channel = &world->channel;
-    if (!channel->listens && atomic_load_explicit(&world->carrier.wanted, memory_order_relaxed))
+    if (!channel->listens && needs_to_listen(world))
         (void)hier_channel_listen(channel); /* without memory: again at the next look */
     bool moved = hier_run_errands(world);
     moved |= hier_carry_outbox(world);

@@ -64,6 +64,11 @@ static void tell(const inter_lines *lines, const inter_neighbour *from, const in
     lines->listener(lines->listener_argument, &arrival);
 }
 
+static void put_aside(inter_lines *lines, inter_neighbour *from, inter_stored *stored) {
+    inter_store_append(&from->unheard, stored);
+    lines->base.unheard_bytes += sizeof(*stored) + (stored->buffer ? stored->bytes : 0);
+}
+
 bool inter_lines_am_take(inter_lines *lines, inter_neighbour *from, const inter_stored *message) {
     bool offered = is_offered(message);
     inter_stored *stored = NULL;
@@ -75,7 +80,7 @@ bool inter_lines_am_take(inter_lines *lines, inter_neighbour *from, const inter_
     if (lines->listener)
         tell(lines, from, message, stored);
     else
-        inter_store_append(&from->unheard, stored);
+        put_aside(lines, from, stored);
     return true;
 }
 
@@ -150,6 +155,8 @@ static void lines_listen(inter_transport *base, inter_listener *listener, void *
     lines->inner->listen(lines->inner, listener, argument);
     for (inter_neighbour *from = lines->locals; from; from = from->local)
         tell_unheard(lines, from);
+    if (listener)
+        base->unheard_bytes = 0;
 }
 
 static void lines_rouse(inter_transport *base) {

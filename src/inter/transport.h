@@ -81,7 +81,8 @@ struct inter_transport {
     const char *name;
     int rank, size;
     int failed_peer; /* the rank of a process that is known to be out of reach, the last one found; -1 when there is none */
-    bool *failed; /* by rank: out of reach; NULL: the transport cannot tell */
+    bool *failed;         /* by rank: out of reach; NULL: the transport cannot tell */
+    size_t unheard_bytes; /* that active messages take here which came, and nobody listens; of the last look */
 
     /**
      * Start a message to or from `peer`. The buffer belongs to the transport until the request completes: pending goes

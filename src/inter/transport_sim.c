@@ -188,6 +188,7 @@ static unsigned sim_progress(inter_transport *base) {
     pthread_mutex_lock(&self->sim->lock);
     unsigned events = receive_some(self) + tell_sent(self) + inter_sim_am_fetch(self);
     inter_sim_item *arrivals = inter_sim_am_take(self);
+    base->unheard_bytes = self->listener ? 0 : self->arrived_bytes;
     atomic_store_explicit(&self->quiet, !may_move(self), memory_order_relaxed);
     pthread_mutex_unlock(&self->sim->lock);
     return events + inter_sim_am_hand_over(self, arrivals);

@@ -43,6 +43,7 @@ static int sim_am_send(inter_transport *base, int peer, const inter_am_header *h
         self->sent = item;
     }
     inter_sim_append(&sim->ranks[peer].arrivals, item);
+    sim->ranks[peer].arrived_bytes += sizeof(*item) + payload;
     inter_sim_news(&sim->ranks[peer]);
     sim->counts.messages++;
     sim->counts.bytes += bytes;
@@ -106,6 +107,7 @@ static void sim_listen(inter_transport *base, inter_listener *listener, void *ar
     pthread_mutex_lock(&self->sim->lock);
     self->listener = listener;
     self->listener_argument = argument;
+    self->arrived_bytes = base->unheard_bytes = 0;
     inter_sim_news(self);
     pthread_mutex_unlock(&self->sim->lock);
 }

@@ -42,6 +42,7 @@ typedef struct inter_sim_rank {
     inter_sim_item *sent;    /* its messages that it was not told of yet */
     inter_listener *listener;
     void *listener_argument;
+    size_t arrived_bytes;    /* that arrivals take which came since the listener, or that there is none, was said */
     uint64_t held;           /* the last look in which a message of this rank was held back */
     _Atomic bool quiet;      /* the last progress found nothing to do, and nothing is new since */
     _Atomic uint32_t asleep; /* 1: a thread sleeps on it, or is about to */

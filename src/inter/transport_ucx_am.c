@@ -170,6 +170,7 @@ static bool keep(inter_ucx *self, const inter_arrival *arrival) {
     }
     *self->am.early_end = item;
     self->am.early_end = &item->next;
+    self->base.unheard_bytes += sizeof(*item) + payload;
     return true;
 }
 
@@ -271,6 +272,8 @@ static void ucx_listen(inter_transport *base, inter_listener *listener, void *ar
         self->am.listener(self->am.argument, &item->arrival);
         free(item);
     }
+    if (listener)
+        base->unheard_bytes = 0;
 }
 
 static void ucx_rouse(inter_transport *base) {

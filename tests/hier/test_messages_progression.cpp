@@ -101,6 +101,32 @@ TEST(ProgressionOfProcesses, SeveralFirstMessagesAtOnce) {
     });
 }
 
+// Who uses no messages has no more of them put aside than others: its sender is told to stop.
+TEST(ProgressionOfProcesses, WhoUsesNoMessagesHasThemBounded) {
+    threads::Watchdog watchdog(100);
+    JobShape shape{{1, 1}};
+    shape.unexpected_limit = 10000;
+    SimWorlds worlds(shape);
+    worlds.run_processes([&](int process, hier_world *world) {
+        constexpr size_t messages = 30;
+        weft_comm *comm = world->process_comm;
+        std::vector<char> bytes(1000);
+        std::vector<weft_request *> requests(process ? 0 : messages);
+        for (weft_request *&request : requests)
+            EXPECT_EQ(weft_isend(bytes.data(), bytes.size(), WEFT_BYTE, 1, 3, comm, &request), WEFT_SUCCESS)
+                << weft_last_error();
+        for (int times = 0; times < 300; times++)
+            EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS) << weft_last_error();
+        EXPECT_TRUE(process == 1 || world->channel.peers[1].stopped);
+        EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS) << weft_last_error(); // before this nobody has room again
+        for (size_t i = 0; process == 1 && i < messages; i++)
+            EXPECT_EQ(weft_recv(bytes.data(), bytes.size(), WEFT_BYTE, 0, 3, comm, WEFT_STATUS_IGNORE), WEFT_SUCCESS)
+                << weft_last_error();
+        EXPECT_EQ(weft_waitall(requests.size(), requests.data(), WEFT_STATUSES_IGNORE), WEFT_SUCCESS)
+            << weft_last_error();
+    });
+}
+
 // Who never waits long, since the short message that he waits for is there at once, has other things under way all the same.
 TEST(ProgressionBesideShortOnes, OfLongReceives) {
     for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED, WEFT_THREAD_MULTIPLE})
