@@ -198,4 +198,17 @@ void core_word_sleep(_Atomic uint32_t *word, uint32_t value, long nanoseconds);
 /** Wakes all who sleep on the word. */
 void core_word_wake(_Atomic uint32_t *word);
 
+/** A word that is odd while anybody may sleep on it: the value to sleep at, after one more look past a fence or in a lock. */
+static inline uint32_t core_word_arm(_Atomic uint32_t *word) {
+    return atomic_fetch_or_explicit(word, 1, memory_order_relaxed) | 1;
+}
+
+/** Who sleeps on such a word sleeps no more, nor falls asleep without looking again: the word never comes back to what it was. Past the same. */
+static inline void core_word_rouse(_Atomic uint32_t *word) {
+    uint32_t value = atomic_load_explicit(word, memory_order_relaxed);
+    if (value % 2 &&
+        atomic_compare_exchange_strong_explicit(word, &value, value + 1, memory_order_relaxed, memory_order_relaxed))
+        core_word_wake(word);
+}
+
 #endif

@@ -135,9 +135,8 @@ typedef struct inter_lane {
 /** What a segment begins with. */
 typedef struct inter_head {
     _Alignas(INTER_LANE_ALIGN) uint64_t cookie;
-    uint64_t window; /* where the owner has its window (window.h) */
-    _Alignas(
-        64) _Atomic uint32_t asleep; /* odd: the owner sleeps on this word, or is about to; who wakes it adds one */
+    uint64_t window;                      /* where the owner has its window (window.h) */
+    _Alignas(64) _Atomic uint32_t asleep; /* odd: the owner sleeps on this word, or is about to (core_word_arm) */
 } inter_head;
 
 typedef struct inter_segment {

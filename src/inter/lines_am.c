@@ -168,7 +168,7 @@ static void lines_rouse(inter_transport *base) {
     atomic_store_explicit(&lines->roused, true, memory_order_relaxed);
     /* Pairs with that in lines_arm: either it sees that, or what follows comes after it has set the word. */
     atomic_thread_fence(memory_order_seq_cst);
-    inter_head_wake(&lines->own->head);
+    core_word_rouse(&lines->own->head.asleep);
 }
 
 void inter_lines_am_open(inter_lines *lines) {

@@ -167,23 +167,12 @@ static inline void inter_lines_make_busy(inter_lines *lines, inter_neighbour *of
     lines->busy = of;
 }
 
-/**
- * Who sleeps on the word of a segment sleeps no more, nor falls asleep without looking again: the word never comes back to what it was, also when another
- * thread of that process is the next to sleep on it.
- */
-static inline void inter_head_wake(inter_head *head) {
-    uint32_t word = atomic_load_explicit(&head->asleep, memory_order_relaxed);
-    if (word % 2 && atomic_compare_exchange_strong_explicit(&head->asleep, &word, word + 1, memory_order_relaxed,
-                                                            memory_order_relaxed))
-        core_word_wake(&head->asleep);
-}
-
 /** Something is new in a lane that this process shares with a neighbour, who may sleep. */
 static inline void inter_lines_wake(const inter_lines *lines, inter_neighbour *neighbour) {
     if (!inter_lines_wakes(lines))
         return;
     atomic_thread_fence(memory_order_seq_cst); /* pairs with that in lines_arm */
-    inter_head_wake(neighbour->head);
+    core_word_rouse(&neighbour->head->asleep);
 }
 
 /** A message without room waits. */

@@ -345,14 +345,14 @@ static bool lines_arm(inter_transport *base, inter_bed *bed) {
     inter_lines *lines = (inter_lines *)base;
     if (!inter_lines_wakes(lines))
         return !lines->busy && !(lines->listener && lines->locals) && lines->inner->arm(lines->inner, bed);
-    const uint32_t word = atomic_fetch_or_explicit(&lines->own->head.asleep, 1, memory_order_relaxed) | 1;
-    *bed = (inter_bed){.descriptor = -1, .word = &lines->own->head.asleep, .value = word};
+    _Atomic uint32_t *word = &lines->own->head.asleep;
+    *bed = (inter_bed){.descriptor = -1, .word = word, .value = core_word_arm(word)};
     /* Pairs with that in inter_lines_wake: either this process sees what came, or who wrote it sees that this process sleeps. */
     atomic_thread_fence(memory_order_seq_cst);
     bool roused = atomic_exchange_explicit(&lines->roused, false, memory_order_relaxed);
     if (!lines_progress(base) && !roused)
         return true;
-    inter_head_wake(&lines->own->head); /* another thread of this process may sleep there, for whom this was */
+    core_word_rouse(word); /* another thread of this process may sleep there, for whom this was */
     return false;
 }
 

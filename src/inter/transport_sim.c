@@ -7,10 +7,7 @@
 
 void inter_sim_news(inter_sim_rank *rank) {
     atomic_store_explicit(&rank->quiet, false, memory_order_relaxed);
-    if (!atomic_load_explicit(&rank->asleep, memory_order_relaxed))
-        return;
-    atomic_store_explicit(&rank->asleep, 0, memory_order_relaxed);
-    core_word_wake(&rank->asleep);
+    core_word_rouse(&rank->asleep);
 }
 
 static inter_sim_item *new_item(int source, uint64_t tag, const void *buffer, size_t bytes, inter_request *request) {
@@ -240,9 +237,8 @@ static void sim_cancel(inter_transport *base, inter_request *request) {
 
 static bool sim_arm(inter_transport *base, inter_bed *bed) {
     inter_sim_rank *self = (inter_sim_rank *)base;
-    *bed = (inter_bed){.descriptor = -1, .word = &self->asleep, .value = 1};
     pthread_mutex_lock(&self->sim->lock);
-    atomic_store_explicit(&self->asleep, 1, memory_order_relaxed);
+    *bed = (inter_bed){.descriptor = -1, .word = &self->asleep, .value = core_word_arm(&self->asleep)};
     bool sleeps = !may_move(self) && !self->roused;
     self->roused = false;
     if (!sleeps)

@@ -45,7 +45,7 @@ typedef struct inter_sim_rank {
     size_t arrived_bytes;    /* that arrivals take which came since the listener, or that there is none, was said */
     uint64_t held;           /* the last look in which a message of this rank was held back */
     _Atomic bool quiet;      /* the last progress found nothing to do, and nothing is new since */
-    _Atomic uint32_t asleep; /* 1: a thread sleeps on it, or is about to */
+    _Atomic uint32_t asleep; /* odd: a thread sleeps on it, or is about to (core_word_arm) */
     bool roused;             /* since the last time that one was about to */
 } inter_sim_rank;
 

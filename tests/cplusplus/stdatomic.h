@@ -44,11 +44,22 @@ template <class T> T atomic_fetch_sub_explicit(T *object, typename tests_same<T>
     return __atomic_fetch_sub(object, value, order);
 }
 
+template <class T> T atomic_fetch_or_explicit(T *object, typename tests_same<T>::type value, memory_order order) {
+    return __atomic_fetch_or(object, value, order);
+}
+
 template <class T>
 bool atomic_compare_exchange_weak_explicit(T *object, typename tests_same<T>::type *expected,
                                            typename tests_same<T>::type value, memory_order success,
                                            memory_order failure) {
     return __atomic_compare_exchange_n(object, expected, value, true, success, failure);
+}
+
+template <class T>
+bool atomic_compare_exchange_strong_explicit(T *object, typename tests_same<T>::type *expected,
+                                             typename tests_same<T>::type value, memory_order success,
+                                             memory_order failure) {
+    return __atomic_compare_exchange_n(object, expected, value, false, success, failure);
 }
 }
 
