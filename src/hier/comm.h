@@ -106,7 +106,8 @@ typedef struct hier_agent {
     core_pooled pooled;
     intra_bell bell;
     struct weft_comm *comms;
-    unsigned looks;       /* at its own channel */
+    unsigned looks;       /* while it waits: now and then one goes to the network … */
+    unsigned turns;       /* … or to channels that it has not used */
     unsigned short_ways;  /* receives by the short way */
     bool talks;           /* it has used messages: all of its handles look after them */
     size_t parts;         /* in collectives, that it has under way beside its calls (part.h) */

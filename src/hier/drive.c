@@ -12,7 +12,7 @@
 /* Who has parts in collectives under way is not woken by all that they wait for. */
 #define PARTS_NS    2000000L
 #define PAUSE_NS    50000L
-/* Who has a channel of his own looks so seldom at the main one, which all threads share. */
+/* Who has a channel of his own looks so seldom at the main one, which all threads share, or at his own until he uses it. */
 #define MAIN_EVERY  64
 /* Who only tests moves on what he can, since it may be long until he comes again: a socket brings a message in many small steps. */
 #define MOST_LOOKS  64
@@ -150,8 +150,10 @@ unsigned hier_agent_progress(hier_agent *agent) {
     return events;
 }
 
-void hier_look_at_unused(const hier_agent *agent) {
+void hier_look_at_unused(hier_agent *agent, bool now) {
     const hier_channel *last = NULL;
+    if (!now && agent->turns++ % MAIN_EVERY)
+        return;
     for (const weft_comm *comm = agent->comms; comm; comm = comm->next_of_agent) {
         if (!comm->talks && comm->channel != &comm->world->channel && comm->channel != last)
             hier_look_at(comm->channel, &agent->bell);
@@ -306,10 +308,10 @@ static bool look_once(const hier_wait *wait, bool once, bool *moved) {
 }
 
 /* Of the calling thread, also when it waits on processes. */
-static void look_at_unused(const hier_wait *wait) {
-    const hier_agent *agent = wait->agent ? wait->agent : self;
+static void look_at_unused(const hier_wait *wait, bool now) {
+    hier_agent *agent = wait->agent ? wait->agent : self;
     if (agent && !agent->talks && agent->comms->world == wait->world)
-        hier_look_at_unused(agent);
+        hier_look_at_unused(agent, now);
 }
 
 /* A wait of which the roll-call will be told once it is long. */
@@ -360,7 +362,7 @@ bool hier_drive_until(const hier_wait *wait, bool once) {
     of.since = 0;
     of.looks = 0;
     of.activity = NULL;
-    unsigned looks = 0, rounds = 0, naps = 0, turns = 0;
+    unsigned looks = 0, rounds = 0, naps = 0;
     bool tired = false, moved = false;
     for (;;) {
         /* Acquire: what came before this ring is seen by the looks that follow. */
@@ -369,12 +371,11 @@ bool hier_drive_until(const hier_wait *wait, bool once) {
             end_long(&of, wait);
             if (wait->agent && wait->world->transport && ++wait->agent->short_ways % HIER_SHORT_WAYS == 0) {
                 hier_look_beside(wait->world);
-                look_at_unused(wait);
+                look_at_unused(wait, true);
             }
             return true;
         }
-        if (once || tired || turns++ % MAIN_EVERY == 0) /* who tests may come again late, who sleeps looks seldom */
-            look_at_unused(wait);
+        look_at_unused(wait, once || tired); /* who tests may come again late, who sleeps looks seldom */
         if (once)
             return false;
         if (rounds <= wait->waiting->hot && rounds++ == wait->waiting->hot)

@@ -77,9 +77,9 @@ unsigned hier_look_at(hier_channel *channel, const intra_bell *bell);
 
 /**
  * The same of a thread that has used no messages, at its channels where it has some (MULTIPLE): who sends to it the first one may need that, be it to
- * connect. For whoever waits or tests, once in a while.
+ * connect. For whoever waits or tests; each look, but for one `now` and then, is none.
  */
-void hier_look_at_unused(const hier_agent *agent);
+void hier_look_at_unused(hier_agent *agent, bool now);
 
 /** One look at the network for others, if the thread may, where what it waits for does not come by it. There is a network. */
 void hier_look_beside(hier_world *world);

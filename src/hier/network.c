@@ -177,8 +177,7 @@ static enum core_idle drive(void *argument, bool tired) {
     hier_call_looks(call, tired);
     if (hier_is_busy(call->comm) && hier_agent_progress(call->comm->agent))
         return CORE_IDLE_MOVED;
-    if (tired || call->comm->agent->looks++ % SERVE_EVERY == 0)
-        hier_look_at_unused(call->comm->agent);
+    hier_look_at_unused(call->comm->agent, tired);
     bool seldom = !tired && call->meeting.team->waiting.hot;
     if (self != 0 && (funneled || (seldom && call->looks++ % DRIVE_EVERY)))
         return CORE_IDLE_NOTHING;
@@ -299,7 +298,7 @@ enum core_idle hier_idle(void *argument, bool tired) {
         tired || (minds && hier_is_funneled(world)) || comm->agent->looks++ % (minds ? DRIVE_EVERY : SERVE_EVERY) == 0;
     if (!world->transport || !looks)
         return CORE_IDLE_NOTHING;
-    hier_look_at_unused(comm->agent);
+    hier_look_at_unused(comm->agent, true);
     if (!hier_may_drive(world) || !hier_funnel_try(world))
         return CORE_IDLE_NOTHING;
     bool moved = hier_progress(world);

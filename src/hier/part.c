@@ -141,7 +141,7 @@ __attribute__((cold)) static void settle(hier_part *part) {
     const weft_comm *comm = part->base.comm;
     do {
         hier_agent_progress(comm->agent);
-        hier_look_at_unused(comm->agent);
+        hier_look_at_unused(comm->agent, true);
         sched_yield();
     } while (!advance(part));
 }

@@ -6,9 +6,6 @@
 #include <hier/ring.h>
 #include <hier/waits.h>
 
-/* Who spins looks so seldom at channels that its thread has not used yet. */
-#define UNUSED_EVERY 64
-
 bool hier_not_there(hier_call *call) {
     return call->meeting.mismatch >= 0 && hier_mismatch(call, call->meeting.mismatch);
 }
@@ -156,8 +153,7 @@ static void look_around(hier_call *call, unsigned *looks) {
     hier_bed_clear(&bed);
     bool tired = core_backoff(&call->meeting.team->waiting, looks);
     hier_call_looks(call, tired);
-    if (tired || call->comm->agent->looks++ % UNUSED_EVERY == 0)
-        hier_look_at_unused(call->comm->agent);
+    hier_look_at_unused(call->comm->agent, tired);
     if (tired)
         hier_sleep(&bed); /* for the time only */
 }
