@@ -171,9 +171,15 @@ bool hier_arm(hier_channel *channel, hier_bed *bed) {
         bed->word = one.word;
         bed->value = one.value;
     } else {
+        bed->sleepers[bed->count] = one.sleepers;
         bed->descriptors[bed->count++] = (struct pollfd){.fd = one.descriptor, .events = POLLIN};
     }
     return true;
+}
+
+void hier_bed_leave(hier_bed *bed) {
+    for (; bed->count; bed->count--)
+        atomic_fetch_sub_explicit((_Atomic unsigned *)bed->sleepers[bed->count - 1], 1, memory_order_relaxed);
 }
 
 void hier_sleep(hier_bed *bed) {
@@ -181,6 +187,7 @@ void hier_sleep(hier_bed *bed) {
         core_word_sleep(bed->word, bed->value, bed->milliseconds * 1000000L);
     else
         poll(bed->descriptors, bed->count, bed->milliseconds);
+    hier_bed_leave(bed);
 }
 
 static bool arm_own(const hier_agent *agent, hier_bed *bed) {
@@ -267,7 +274,9 @@ static void sleep_a_while(const hier_wait *wait, uint64_t rung, long nap) {
         hier_funnel_leave(wait->world);
         if (armed && !rings && (!wait->agent || arm_own(wait->agent, &bed)))
             hier_sleep(&bed);
-        else if (bell && !armed) /* nothing would wake this thread when something comes: not for long */
+        else
+            hier_bed_leave(&bed);
+        if (bell && !armed) /* nothing would wake this thread when something comes: not for long */
             core_flag_sleep(&bell->flag, rung + 1, PAUSE_NS);
     } else {
         sched_yield(); /* who holds the funnel may be without a core */

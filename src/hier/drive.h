@@ -54,6 +54,7 @@ unsigned hier_agent_progress(hier_agent *agent);
 /** Where to sleep until something happens on one of several channels; a clear one: for the time only. */
 typedef struct hier_bed {
     struct pollfd descriptors[1 + INTER_CHANNELS];
+    void *sleepers[1 + INTER_CHANNELS]; /* inter_bed.sleepers */
     nfds_t count;
     void *word;       /* instead: inter_bed.word … */
     uint32_t value;   /* … and .value */
@@ -69,8 +70,11 @@ static inline void hier_bed_clear(hier_bed *bed) {
 /** Gets ready to sleep on a channel too; false when something can be done now. With the channel's lock. */
 bool hier_arm(hier_channel *channel, hier_bed *bed);
 
-/** Sleeps until something happens. Without a lock. */
+/** Sleeps until something happens, and leaves the bed. Without a lock. */
 void hier_sleep(hier_bed *bed);
+
+/** Instead of it: others are not told for this thread's sake any more. */
+void hier_bed_leave(hier_bed *bed);
 
 /** One look at a thread's channel, unless another thread has it just now; how many things happened. `bell`: the caller's, or NULL. */
 unsigned hier_look_at(hier_channel *channel, const intra_bell *bell);

@@ -51,6 +51,7 @@ static void rest(hier_world *world, uint32_t seen, bool under_way) {
     if (under_way)
         bed.milliseconds = UNDER_WAY_MS;
     if (world->transport && !arm_all(world, &bed)) {
+        hier_bed_leave(&bed);
         pause_a_while();
         return;
     }
@@ -60,6 +61,7 @@ static void rest(hier_world *world, uint32_t seen, bool under_way) {
         core_word_sleep(&world->lendings, seen, bed.milliseconds * 1000000L);
     else if (atomic_load_explicit(&world->lendings, memory_order_seq_cst) == seen)
         hier_sleep(&bed);
+    hier_bed_leave(&bed);
     atomic_store_explicit(&world->progress_sleeps, false, memory_order_relaxed);
 }
 

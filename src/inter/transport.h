@@ -43,7 +43,8 @@ typedef struct inter_request {
 
 /** Where to sleep until something happens; one of the two, or neither: nothing to sleep on. */
 typedef struct inter_bed {
-    int descriptor; /* until it is readable; −1: none */
+    int descriptor; /* until it is readable; −1: none … */
+    void *sleepers; /* … an _Atomic unsigned: the caller counts there from now on, and takes himself out later */
     void *word;     /* an _Atomic uint32_t: until it is no longer `value` (core_word_sleep); NULL: none */
     uint32_t value;
 } inter_bed;

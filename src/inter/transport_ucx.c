@@ -165,8 +165,20 @@ static int ucx_recv(inter_transport *base, int peer, uint64_t tag, void *buffer,
     return WEFT_SUCCESS;
 }
 
+/* Several threads may sleep on the worker. Who takes what has come takes what would have woken the others, too, for whom it may be. */
+static void wake_others(const inter_ucx *self) {
+    if (atomic_load_explicit(&self->sleepers, memory_order_relaxed))
+        ucp_worker_signal(self->worker);
+}
+
 static unsigned ucx_progress(inter_transport *base) {
-    return ucp_worker_progress(inter_ucx_of(base)->worker);
+    inter_ucx *self = inter_ucx_of(base);
+    unsigned events = ucp_worker_progress(self->worker);
+    if (events && !self->told) {
+        self->told = true;
+        wake_others(self);
+    }
+    return events;
 }
 
 /* Nothing comes from the peer any more. What others say may be before the last of what it has sent has come. */
@@ -205,8 +217,14 @@ static bool ucx_connected(const inter_transport *base, int peer) {
 
 static bool ucx_arm(inter_transport *base, inter_bed *bed) {
     inter_ucx *self = inter_ucx_of(base);
-    *bed = (inter_bed){.descriptor = self->event_fd};
-    return ucp_worker_arm(self->worker) == UCS_OK;
+    if (ucp_worker_arm(self->worker) != UCS_OK) {
+        wake_others(self);
+        return false;
+    }
+    *bed = (inter_bed){.descriptor = self->event_fd, .sleepers = &self->sleepers};
+    atomic_fetch_add_explicit(&self->sleepers, 1, memory_order_relaxed);
+    self->told = false;
+    return true;
 }
 
 /* Forced: what is under way ends, and nothing more goes out. What is returned is waited for, or freed. */

@@ -33,6 +33,8 @@ typedef struct inter_ucx {
     ucp_ep_h *endpoints; /* by rank; NULL until first use */
     uint64_t *lost_ns;   /* by rank: since when it is out of reach, as others say; 0: they do not */
     int event_fd;
+    _Atomic unsigned sleepers; /* threads that have armed the worker, and may sleep; they leave without the funnel */
+    bool told;                 /* since the last one has: that something has come */
     inter_ucx_am am;
 } inter_ucx;
 

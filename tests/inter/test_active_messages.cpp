@@ -187,16 +187,26 @@ class ActiveMessages : public ::testing::TestWithParam<const char *> {
     void sleep_until(int self, const std::function<bool()> &over) {
         while (!over()) {
             inter_bed bed;
-            if (at(self)->progress(at(self)) || over() || !at(self)->arm(at(self), &bed) || over())
+            if (at(self)->progress(at(self)) || over() || !at(self)->arm(at(self), &bed))
                 continue;
-            pollfd descriptor{bed.descriptor, POLLIN, 0};
-            auto *asleep = static_cast<uint32_t *>(bed.word);
-            while (asleep && atomic_load_explicit(asleep, std::memory_order_relaxed) == bed.value)
-                core_word_sleep(asleep, bed.value, 900000000);
-            if (!asleep) {
-                ASSERT_EQ(poll(&descriptor, 1, -1), 1);
-            }
+            if (!over())
+                lie(bed);
+            get_up(bed);
         }
+    }
+    // Until the bed wakes. Who is not woken sleeps for ever: then the test's time is over.
+    static void lie(const inter_bed &bed) {
+        pollfd descriptor{bed.descriptor, POLLIN, 0};
+        auto *asleep = static_cast<uint32_t *>(bed.word);
+        while (asleep && atomic_load_explicit(asleep, std::memory_order_relaxed) == bed.value)
+            core_word_sleep(asleep, bed.value, 900000000);
+        if (!asleep) {
+            EXPECT_EQ(poll(&descriptor, 1, -1), 1);
+        }
+    }
+    static void get_up(const inter_bed &bed) {
+        if (bed.sleepers)
+            atomic_fetch_sub_explicit(static_cast<unsigned *>(bed.sleepers), 1, std::memory_order_relaxed);
     }
     std::unique_ptr<Network> network;
     std::deque<Ear> ears;
@@ -511,16 +521,9 @@ TEST_P(ActiveMessages, RouseEndsASleep) {
                 std::this_thread::sleep_for(std::chrono::milliseconds(2));
             at(0)->rouse(at(0));
         });
-        // One that is not roused sleeps for ever: then the test's time is over.
-        if (bed.word) {
-            auto *asleep = static_cast<uint32_t *>(bed.word);
-            while (atomic_load_explicit(asleep, std::memory_order_relaxed) == bed.value)
-                core_word_sleep(asleep, bed.value, 900000000);
-        } else {
-            pollfd descriptor{bed.descriptor, POLLIN, 0};
-            EXPECT_EQ(poll(&descriptor, 1, -1), 1);
-        }
+        lie(bed);
         other.join();
+        get_up(bed);
     }
 }
 
