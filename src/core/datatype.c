@@ -114,15 +114,12 @@ weft_datatype *core_datatype_make(const weft_datatype *fields) {
     return &made->type;
 }
 
-void core_datatype_retain(const weft_datatype *type) {
+void core_datatype_retain_derived(const weft_datatype *type) {
     /* Relaxed: whoever makes a new use has one. */
-    if (type->kind == CORE_KIND_DERIVED)
-        atomic_fetch_add_explicit(&derived_of(type)->uses, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&derived_of(type)->uses, 1, memory_order_relaxed);
 }
 
-void core_datatype_release(const weft_datatype *type) {
-    if (type->kind != CORE_KIND_DERIVED)
-        return;
+void core_datatype_release_derived(const weft_datatype *type) {
     derived *released = derived_of(type);
     /* Release: what was read through this use was read before; acquire: pairs with it before the memory goes. */
     if (atomic_fetch_sub_explicit(&released->uses, 1, memory_order_acq_rel) > 1)

@@ -87,14 +87,23 @@ static inline bool core_datatype_has_addresses(const weft_datatype *type) {
     return !type->contiguous && type->true_lower_bound >= 65536; /* nothing of a process is below (mmap_min_addr) */
 }
 
+void core_datatype_retain_derived(const weft_datatype *type);
+void core_datatype_release_derived(const weft_datatype *type);
+
 /**
  * Keeps a valid type until core_datatype_release(), even if its owner frees it. Predefined types are not counted. Any
  * thread.
  */
-void core_datatype_retain(const weft_datatype *type);
+static inline void core_datatype_retain(const weft_datatype *type) {
+    if (type->kind == CORE_KIND_DERIVED)
+        core_datatype_retain_derived(type);
+}
 
 /** Ends what core_datatype_retain() began, or the owner's use; the last one gives the memory back. Any thread. */
-void core_datatype_release(const weft_datatype *type);
+static inline void core_datatype_release(const weft_datatype *type) {
+    if (type->kind == CORE_KIND_DERIVED)
+        core_datatype_release_derived(type);
+}
 
 /**
  * A derived type, uncommitted, with the fields of `fields` that say where the data lie, whose uses it takes over. NULL:

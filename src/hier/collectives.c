@@ -44,12 +44,28 @@ static int run(weft_comm *comm, const hier_arguments *arguments) {
     return hier_is_ordered(comm, arguments) ? hier_ordered(comm, arguments) : hier_thread_run(comm, arguments);
 }
 
-static int run_thread(weft_comm *comm, hier_arguments *arguments) {
-    if (comm->member->retired)
-        return hier_ledger_error(comm, arguments->call);
-    if (arguments->strided && !hier_lay_out(comm, arguments))
+static int run_thread(weft_comm *comm, const hier_arguments *arguments) {
+    return comm->member->retired ? hier_ledger_error(comm, arguments->call) : run(comm, arguments);
+}
+
+static int run_derived(weft_comm *comm, hier_arguments *arguments) {
+    if (!comm->team)
+        return arguments->strided ? hier_process_strided(comm, arguments) : hier_process_collective(comm, arguments);
+    if (!comm->member->retired && arguments->strided && !hier_lay_out(comm, arguments))
         return hier_thread_staged(comm, arguments, run);
-    return run(comm, arguments);
+    return run_thread(comm, arguments);
+}
+
+/*
+ * With derived types, which another thread, that is through, may free while this one still copies. A function of its own, lest the others
+ * save its registers.
+ */
+static __attribute__((noinline)) int block_derived(weft_comm *comm, hier_arguments *arguments) {
+    hier_types_retain(comm, arguments);
+    hier_observe_begin(comm, arguments);
+    int code = hier_observe_end(comm, arguments, run_derived(comm, arguments));
+    hier_types_release(comm, arguments); /* of the same sides, laid out or not */
+    return code;
 }
 
 static int block(weft_comm *comm, hier_arguments *arguments) {
@@ -58,6 +74,8 @@ static int block(weft_comm *comm, hier_arguments *arguments) {
         code = check(comm, arguments);
     if (code)
         return code;
+    if (arguments->derived) /* data that are not one run are of such a type */
+        return block_derived(comm, arguments);
     hier_observe_begin(comm, arguments);
     code = comm->team ? run_thread(comm, arguments) : hier_process_collective(comm, arguments);
     return hier_observe_end(comm, arguments, code);

@@ -211,10 +211,12 @@ int weft_mrecv(void *buffer, size_t count, const weft_datatype *type, weft_messa
     int code = check_message(&envelope, *message);
     if (code)
         return hier_leave(envelope.comm, code);
+    core_datatype_retain(type);
     hier_observe_talk(envelope.comm);
     serve(&receiving, &envelope, message);
     hier_message_wait(&receiving, __builtin_return_address(0));
     code = hier_message_result(&receiving, status);
+    core_datatype_release(type);
     const intra_receive *received = &receiving.receive;
     code = hier_observe_talked(envelope.comm, __func__, received->got_bytes, received->source, received->tag, code);
     return hier_leave(envelope.comm, code);

@@ -354,14 +354,16 @@ bool hier_request_ends_soon(weft_request *request) {
     return operation->complete;
 }
 
+int hier_process_strided(weft_comm *comm, const hier_arguments *arguments) {
+    weft_request *request;
+    int code = make_staged(comm, arguments, false, true, &request);
+    return code ? code : weft_wait(&request, WEFT_STATUS_IGNORE);
+}
+
 /* As hier_request_make() and weft_wait(), in one hold of the funnel when it is over soon. */
 int hier_process_collective(weft_comm *comm, const hier_arguments *arguments) {
     weft_request *request;
     hier_world *world = comm->world;
-    if (arguments->strided) {
-        int code = make_staged(comm, arguments, false, true, &request);
-        return code ? code : weft_wait(&request, WEFT_STATUS_IGNORE);
-    }
     hier_funnel_enter(world);
     int code = make(comm, arguments, false, &request);
     bool over = !code && !hier_has_more_to_do(world) && hier_request_ends_soon(request);

@@ -71,7 +71,8 @@ void hier_request_give(weft_request *request);
 /** Frees the requests that a process communicator keeps for its next collectives. */
 void hier_requests_free(weft_comm *comm);
 
-/** A blocking collective of a process communicator. */
+/** A blocking collective of a process communicator; the second, of strided arguments. */
 int hier_process_collective(weft_comm *comm, const hier_arguments *arguments);
+int hier_process_strided(weft_comm *comm, const hier_arguments *arguments);
 
 #endif

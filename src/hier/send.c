@@ -85,14 +85,17 @@ static bool send_away_at_once(MESSAGE, weft_request **request) {
 static int block_send(hier_message *message, const void *caller) {
     message->base.kind = HIER_SEND;
     const hier_envelope *envelope = &message->envelope;
+    const weft_datatype *type = envelope->type;
     int code = check(&message->envelope, false);
     if (code)
         return hier_leave(envelope->comm, code);
+    core_datatype_retain(type); /* another thread may free it meanwhile; so too where others block */
     hier_observe_talk(envelope->comm);
     code = start_send(message);
     if (!code)
         code = hier_message_finish(message, WEFT_STATUS_IGNORE, caller);
     code = hier_observe_talked(envelope->comm, envelope->call, envelope->bytes, envelope->peer, envelope->tag, code);
+    core_datatype_release(type);
     return hier_leave(envelope->comm, code);
 }
 
@@ -183,9 +186,11 @@ APART int long_recv(RECEIVE, weft_status *status) {
     int code = check(&envelope, true);
     if (code)
         return hier_leave(comm, code);
+    core_datatype_retain(type);
     hier_observe_talk(comm);
     hier_message_receive(&message, &envelope, true);
     code = hier_message_finish(&message, status, __builtin_return_address(0));
+    core_datatype_release(type);
     const intra_receive *received = &message.receive;
     code = hier_observe_talked(comm, envelope.call, received->got_bytes, received->source, received->tag, code);
     return hier_leave(comm, code);

@@ -53,8 +53,12 @@ static int send_and_receive(hier_message *sent, const hier_envelope *recv, weft_
 
 static int exchange(hier_message *sent, const hier_envelope *recv, weft_status *status, const void *caller) {
     const hier_envelope *send = &sent->envelope;
+    core_datatype_retain(send->type);
+    core_datatype_retain(recv->type);
     hier_observe_talk(send->comm);
     int code = send_and_receive(sent, recv, status, caller);
+    core_datatype_release(send->type);
+    core_datatype_release(recv->type);
     code = hier_observe_talked(send->comm, send->call, send->bytes, send->peer, send->tag, code);
     return hier_leave(send->comm, code);
 }

@@ -123,9 +123,13 @@ bool hier_lay_out(weft_comm *comm, hier_arguments *a) {
 typedef void type_function(const weft_datatype *type);
 
 static void for_types(const weft_comm *comm, const hier_arguments *a, type_function *call) {
+    if (inter_is(a->collective, INTER_REDUCTIONS)) {
+        call(a->recv_type);
+        return;
+    }
     hier_side sides[] = {hier_side_sent(comm, a), hier_side_received(comm, a)};
     for (int i = 0; i < 2; i++) {
-        size_t types = sides[i].types ? sides[i].blocks : sides[i].blocks > 0;
+        size_t types = sides[i].types ? sides[i].blocks : sides[i].type != NULL; /* a side of no blocks has neither */
         for (size_t block = 0; block < types; block++)
             call(sides[i].types ? sides[i].types[block] : sides[i].type);
     }

@@ -63,7 +63,7 @@ size_t hier_bytes_moved(const weft_comm *comm, const hier_arguments *arguments);
  */
 bool hier_lay_out(weft_comm *comm, hier_arguments *arguments);
 
-/** Keeps the types of laid out arguments in use until hier_types_release(), which is given the same. */
+/** Keeps the types of checked arguments in use until hier_types_release(), which is given the same; they may be laid out meanwhile. */
 void hier_types_retain(const weft_comm *comm, const hier_arguments *arguments);
 void hier_types_release(const weft_comm *comm, const hier_arguments *arguments);
 
