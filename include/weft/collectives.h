@@ -33,7 +33,8 @@
  * - Types are committed (weft_type_commit). Ranks may lay the same elements out differently, by any types of the same signature (MPI 4.1
  *   section 5.1: as many elements of the same kinds in the same order; two integers of one width and sign are of one kind). Threads of
  *   a process copy long ones straight from layout to layout; short ones, and between processes, are packed on the way. In reductions all
- *   ranks use the same type, and an operation of the user's finds the elements laid out as it says.
+ *   ranks use the same type, and an operation of the user's finds the elements laid out as it says; one whose data reach beyond
+ *   its extent, as a column of a matrix does, alone.
  * - Buffers of different ranks do not overlap; a send and a receive buffer of one call overlap only as WEFT_IN_PLACE.
  * - Errors that all report: WEFT_ERR_ARG (no communicator or one given back; null buffer with a count above 0; no datatype,
  *   or one that is not committed; an operation that the type does not have; WEFT_IN_PLACE where it is not allowed; bytes or

@@ -27,17 +27,16 @@ typedef struct side {
     const weft_datatype **types;
 } side;
 
-/*
- * What a reduction takes windows for: elements without holes of a type of its own, and an operation that knows better.
- * Window i holds element i at such a place that the element's beginning lies `shift` bytes before the window's.
- */
+/* What a reduction takes elements for: those of a type of its own without holes, and an operation that knows better. */
 typedef struct stand_in {
     weft_datatype type; /* first: the operation gets its address */
     weft_op op;
     const weft_datatype *user;
     weft_op_function *function;
-    ptrdiff_t shift;
-    bool apart; /* windows are not an extent of the user's type apart, so that the function takes one at a time */
+    bool packed; /* else they are windows */
+    /* Of packed ones: where two of them lie as the function takes them, for whoever combines next. */
+    pthread_mutex_t *lock;
+    void *left, *right;
 } stand_in;
 
 struct hier_staging {
@@ -47,7 +46,9 @@ struct hier_staging {
     side send, recv;
     /* Of reductions: */
     stand_in stand_in;
-    size_t result; /* windows to unpack; in place more are packed where blocks are scattered */
+    pthread_mutex_t lock; /* of what is in the next */
+    char *laid_out;
+    size_t result; /* elements to unpack; in place more are packed where blocks are scattered */
 };
 
 static bool is_strided(const hier_side *from) {
@@ -215,32 +216,59 @@ static bool stage_movement(const weft_comm *comm, hier_arguments *a, hier_stagin
     return true;
 }
 
-/* The function that stands in for the user's: `type` is a stand_in's. */
+/* Do the data of an element reach beyond the extent from its beginning on, which is then no window for them? */
+static bool overhangs(const weft_datatype *type) {
+    ptrdiff_t begin = type->true_lower_bound;
+    return begin < 0 || begin + type->true_extent > type->extent;
+}
+
+/* The functions that stand in for the user's: `type` is a stand_in's. */
 static void combine_windows(const void *in, void *inout, size_t count, const weft_datatype *type) {
     const stand_in *by = (const stand_in *)type;
-    size_t calls = by->apart ? count : 1, each = by->apart ? 1 : count;
-    for (size_t i = 0; i < calls; i++) {
-        ptrdiff_t at = (ptrdiff_t)(i * type->size_bytes) - by->shift;
-        by->function(core_offset(in, at), core_offset(inout, at), each, by->user);
+    by->function(in, inout, count, by->user);
+}
+
+static void combine_packed(const void *in, void *inout, size_t count, const weft_datatype *type) {
+    const stand_in *by = (const stand_in *)type;
+    size_t bytes = type->size_bytes;
+    pthread_mutex_lock(by->lock); /* the network's part may combine while this rank's thread does */
+    for (size_t at = 0; at < count * bytes; at += bytes) {
+        core_unpack(by->left, (const char *)in + at, by->user, 1, 0, bytes);
+        core_unpack(by->right, (const char *)inout + at, by->user, 1, 0, bytes);
+        by->function(by->left, by->right, 1, by->user);
+        core_pack((char *)inout + at, by->right, by->user, 1, 0, bytes);
     }
+    pthread_mutex_unlock(by->lock);
 }
 
 /*
- * Windows are an extent apart when elements fill one from their beginning on; the function then takes many at once. Else
- * (bounds that overlap, or that begin elsewhere) each is as wide as the data, rounded so that an element is aligned as
- * well as its window.
+ * Where the function finds elements that go packed. Their data are aligned as those of a user's buffer that is: so the element
+ * itself begins at a multiple of ALIGNMENT, wherever that is.
  */
-static void set_stand_in(stand_in *made, const weft_datatype *user, const weft_op *op) {
-    ptrdiff_t begin = user->true_lower_bound, end = begin + user->true_extent, width = user->extent;
+static bool lay_out_packed(hier_staging *staging) {
+    stand_in *made = &staging->stand_in;
+    ptrdiff_t begin = made->user->true_lower_bound, over = (begin % ALIGNMENT + ALIGNMENT) % ALIGNMENT;
+    size_t room = (size_t)made->user->true_extent + (size_t)(over + ALIGNMENT - 1);
+    room -= room % (size_t)ALIGNMENT;
+    staging->laid_out = calloc(2, room);
+    if (!staging->laid_out)
+        return false;
+    ptrdiff_t element = (ptrdiff_t)(0 - (size_t)(begin - over));
+    pthread_mutex_init(&staging->lock, NULL);
+    made->lock = &staging->lock;
+    made->left = core_offset(staging->laid_out, element);
+    made->right = core_offset(staging->laid_out + room, element);
+    made->op.function = combine_packed;
+    return true;
+}
+
+/* False: no memory. */
+static bool set_stand_in(hier_staging *staging, const weft_datatype *user, const weft_op *op) {
+    stand_in *made = &staging->stand_in;
     made->user = user;
     made->function = op->function;
-    made->apart = begin < 0 || end > user->extent;
-    if (made->apart) {
-        made->shift = begin - (begin % ALIGNMENT + ALIGNMENT) % ALIGNMENT;
-        width = (end - made->shift + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    }
-    if (!user->size_bytes)
-        width = 0;
+    made->packed = user->size_bytes && overhangs(user);
+    ptrdiff_t width = made->packed || !user->size_bytes ? (ptrdiff_t)user->size_bytes : user->extent;
     /* Of no kind that is counted: it lives as long as the staging. */
     made->type = (weft_datatype){.magic = CORE_DATATYPE_MAGIC,
                                  .kind = CORE_KIND_BYTE,
@@ -251,16 +279,19 @@ static void set_stand_in(stand_in *made, const weft_datatype *user, const weft_o
                                  .contiguous = true,
                                  .committed = true};
     made->op = *op;
-    if (op->kind == CORE_OP_USER)
-        made->op.function = combine_windows;
+    if (op->kind != CORE_OP_USER)
+        return true;
+    made->op.function = combine_windows;
+    return !made->packed || lay_out_packed(staging);
 }
 
-/* One block of so many windows. */
-static bool stage_windows(side *made, const stand_in *by, const void *user, size_t count) {
+/* One block of so many elements of the stand-in's. */
+static bool stage_elements(side *made, const stand_in *by, const void *user, size_t count) {
     size_t bytes;
     if (__builtin_mul_overflow(count, by->type.size_bytes, &bytes) || bytes > PTRDIFF_MAX || !side_make(made, 1, bytes))
         return false;
-    memset(made->memory, 0, bytes); /* what lies in holes of windows goes round with the rest */
+    if (!by->packed)
+        memset(made->memory, 0, bytes); /* what lies in holes of windows goes round with the rest */
     set_block(&made->blocks[0], (core_data){core_offset(user, 0), by->user, count});
     made->displs[0] = 0;
     return true;
@@ -277,16 +308,17 @@ static bool stage_reduction(const weft_comm *comm, hier_arguments *a, hier_stagi
         all *= (size_t)comm->size;
     made->reduces = true;
     made->result = own;
-    set_stand_in(&made->stand_in, a->recv_type, a->op);
+    if (!set_stand_in(made, a->recv_type, a->op))
+        return false;
     const stand_in *by = &made->stand_in;
     if (!in_place) {
-        if (!stage_windows(&made->send, by, a->send, all))
+        if (!stage_elements(&made->send, by, a->send, all))
             return false;
         made->send.packed.end = 1;
         a->send = made->send.memory;
     }
     if (receives || in_place) {
-        if (!stage_windows(&made->recv, by, a->recv, in_place ? all : own))
+        if (!stage_elements(&made->recv, by, a->recv, in_place ? all : own))
             return false;
         made->recv.packed.end = in_place;
         made->recv.unpacked.end = receives;
@@ -335,15 +367,16 @@ int hier_stage(const weft_comm *comm, hier_arguments *a, bool blocking) {
     return core_error(WEFT_ERR_NOMEM, "rank %d: %s: no memory to pack what the types describe", comm->rank, a->call);
 }
 
-/* Element by element when windows are not as far apart as the elements. */
-static void copy_windows(const stand_in *by, const core_data *user, char *packed, size_t count, bool in) {
+/* Between the user's buffer and the stand-in's elements. */
+static void copy_elements(const stand_in *by, const core_data *user, char *ours, size_t count, bool in) {
     const weft_datatype *type = by->user;
-    size_t calls = by->apart ? count : 1, each = by->apart ? 1 : count;
-    for (size_t i = 0; i < calls; i++) {
-        char *element = core_offset(user->buffer, (ptrdiff_t)i * type->extent);
-        char *window = core_offset(packed, (ptrdiff_t)(i * by->type.size_bytes) - by->shift);
-        core_copy(in ? window : element, type, each, in ? element : window, type, each, 0, each * type->size_bytes);
-    }
+    size_t bytes = count * type->size_bytes;
+    if (!by->packed)
+        core_copy(in ? ours : user->buffer, type, count, in ? user->buffer : ours, type, count, 0, bytes);
+    else if (in)
+        core_pack(ours, user->buffer, type, count, 0, bytes);
+    else
+        core_unpack(user->buffer, ours, type, count, 0, bytes);
 }
 
 static void pack_side(const hier_staging *staging, const side *from) {
@@ -351,7 +384,7 @@ static void pack_side(const hier_staging *staging, const side *from) {
         const core_data *b = &from->blocks[i];
         char *packed = from->memory + from->displs[i];
         if (staging->reduces)
-            copy_windows(&staging->stand_in, b, packed, b->count, true);
+            copy_elements(&staging->stand_in, b, packed, b->count, true);
         else if (b->type)
             core_pack(packed, b->buffer, b->type, b->count, 0, core_data_bytes(*b));
     }
@@ -391,7 +424,7 @@ void hier_staging_unpack(hier_staging *staging) {
         const core_data *b = &to->blocks[i];
         char *packed = to->memory + to->displs[i];
         if (staging->reduces)
-            copy_windows(&staging->stand_in, b, packed, staging->result, false);
+            copy_elements(&staging->stand_in, b, packed, staging->result, false);
         else if (b->type)
             core_unpack_around(*b, packed, 0, core_data_bytes(*b), to->layout.whole);
     }
@@ -402,6 +435,9 @@ void hier_staging_free(hier_staging *staging) {
         return;
     side_free(&staging->send);
     side_free(&staging->recv);
+    if (staging->laid_out)
+        pthread_mutex_destroy(&staging->lock);
+    free(staging->laid_out);
     free(staging);
 }
 

@@ -7,6 +7,8 @@
  *     movement:     block r of count elements    ⇄  count * size bytes, the blocks one after the other
  *     reductions:   element i                    ⇄  window i: an element as the type lays it out, holes and all, since
  *                                                   the user's function works on it where it lies
+ *                   one that overhangs           ⇄  its bytes, packed, since a window would be as long as what lies between
+ *                                                   them; the function gets it laid out elsewhere, alone
  *
  * Which sides are packed is each rank's own affair for movement, where ranks may use different types for the same bytes.
  * In reductions all ranks have the same type.

@@ -290,6 +290,37 @@ TEST(StagedReductions, EmptyTypes) {
     });
 }
 
+// The elements are columns of a matrix of two rows, so that nearly all of it lies between the words of each.
+TEST(StagedReductions, ColumnsTakeNoMoreMemoryThanTheirData) {
+    static constexpr size_t columns = 300000;
+    weft_op *op = nullptr;
+    ASSERT_EQ(weft_op_create(
+                  [](const void *in, void *inout, size_t count, const weft_datatype *) {
+                      for (size_t i = 0; i < count; i++)
+                          for (size_t at : {i, i + columns})
+                              static_cast<uint64_t *>(inout)[at] += static_cast<const uint64_t *>(in)[at];
+                  },
+                  1, &op),
+              WEFT_SUCCESS);
+    job::on_both([op](weft_comm *comm) {
+        weft_datatype *both = nullptr, *column = nullptr;
+        job::ok(weft_type_vector(2, 1, columns, WEFT_UINT64_T, &both), comm, "weft_type_vector");
+        job::ok(weft_type_resized(both, 0, sizeof(uint64_t), &column), comm, "weft_type_resized");
+        job::ok(weft_type_commit(&column), comm, "weft_type_commit");
+        const uint64_t size = uint64_t(weft_size(comm));
+        Words in(2 * columns), out(2 * columns, 1), expected(2 * columns);
+        for (size_t i = 0; i < in.size(); i++) {
+            in[i] = i + uint64_t(weft_rank(comm));
+            expected[i] = i * size + size * (size - 1) / 2;
+        }
+        job::ok(weft_allreduce(in.data(), out.data(), columns, column, op, comm), comm, "allreduce of columns");
+        job::check(out == expected, comm, "the sums of columns");
+        job::ok(weft_type_free(&both), comm, "weft_type_free");
+        job::ok(weft_type_free(&column), comm, "weft_type_free");
+    });
+    EXPECT_EQ(weft_op_free(&op), WEFT_SUCCESS);
+}
+
 // Two operations that only copy are defined for all types.
 TEST(StagedReductions, Replace) {
     job::on_both([](weft_comm *comm) {
