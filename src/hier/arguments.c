@@ -2,6 +2,7 @@
 #include <core/error.h>
 #include <hier/ledger.h>
 #include <hier/lending.h>
+#include <hier/staging.h>
 #include <stdio.h>
 
 int hier_no_comm(const char *call) {
@@ -405,15 +406,6 @@ static int check_reduce_scatter(const weft_comm *comm, hier_arguments *a) {
     return code;
 }
 
-/* Operands of a derived type lie alike for all ranks: each combines what others have as if it were its own. An address is another one
- * on every rank, and only its alignment is the same. */
-static uint64_t hash_of_bounds(const weft_datatype *type) {
-    ptrdiff_t begin = type->true_lower_bound;
-    if (core_datatype_has_addresses(type))
-        begin %= (ptrdiff_t) _Alignof(max_align_t);
-    return hier_chain(hier_chain((uint64_t)begin, (uint64_t)type->true_extent), (uint64_t)type->extent);
-}
-
 /* Ranks may use different types for the same data, except in reductions. */
 static void sign(hier_arguments *a) {
     uint64_t op = 0, type = 0, bracketed = a->bracketed;
@@ -422,7 +414,7 @@ static void sign(hier_arguments *a) {
         type = (uint64_t)a->recv_type->kind + 1;
         set_content(a, a->recv_type, 1);
         if (a->recv_type->kind == CORE_KIND_DERIVED)
-            a->counted = hier_chain(a->counted, hash_of_bounds(a->recv_type));
+            a->counted = hier_chain(a->counted, hier_hash_of_elements(a->recv_type));
     }
     uint64_t what =
         (uint64_t)(uint32_t)a->root << 32 | bracketed << 31 | op << 16 | type << 8 | ((uint64_t)a->collective + 1);

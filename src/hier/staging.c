@@ -222,6 +222,15 @@ static bool overhangs(const weft_datatype *type) {
     return begin < 0 || begin + type->true_extent > type->extent;
 }
 
+/* Addresses, which are others on every rank and as far apart as they please, need not be alike: such elements go packed. */
+uint64_t hier_hash_of_elements(const weft_datatype *type) {
+    const bool packed = overhangs(type);
+    if (packed && core_datatype_has_addresses(type))
+        return hier_chain(0, packed);
+    const uint64_t lies = hier_chain(hier_chain(0, packed), (uint64_t)type->true_lower_bound);
+    return hier_chain(hier_chain(lies, (uint64_t)type->true_extent), (uint64_t)type->extent);
+}
+
 /* The functions that stand in for the user's: `type` is a stand_in's. */
 static void combine_windows(const void *in, void *inout, size_t count, const weft_datatype *type) {
     const stand_in *by = (const stand_in *)type;

@@ -20,6 +20,9 @@
 
 typedef struct hier_staging hier_staging;
 
+/** What all ranks of a reduction must have alike of a derived type for each to combine elements of the others as its own. */
+uint64_t hier_hash_of_elements(const weft_datatype *type);
+
 /**
  * Stages a call whose checked arguments are `strided`: these become the ones to run, on memory that arguments->staging
  * owns, which the caller frees. The types stay in use until then, the user's arrays need not. Nothing is packed yet. Of a call that is

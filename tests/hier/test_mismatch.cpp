@@ -306,6 +306,18 @@ void add_pairs(const void *in, void *inout, size_t count, const weft_datatype *)
         static_cast<int *>(inout)[i] += static_cast<const int *>(in)[i];
 }
 
+// Of elements that have one word, wherever it lies.
+void add_words(const void *in, void *inout, size_t count, const weft_datatype *type) {
+    ptrdiff_t begin, length, lower, extent;
+    EXPECT_OK(weft_type_true_extent(type, &begin, &length));
+    EXPECT_OK(weft_type_extent(type, &lower, &extent));
+    for (size_t i = 0; i < count; i++) {
+        uintptr_t at = uintptr_t(begin) + i * uintptr_t(extent);     /* from a buffer that may be no memory */
+        *reinterpret_cast<uint64_t *>(uintptr_t(inout) + at) +=      /* NOLINT(performance-no-int-to-ptr) */
+            *reinterpret_cast<const uint64_t *>(uintptr_t(in) + at); /* NOLINT(performance-no-int-to-ptr) */
+    }
+}
+
 // Other algorithms do what must not be reordered.
 TEST(MismatchOfOperations, ThatCommuteOrNot) {
     ASSERT_EQ(WEFT_SUCCESS, weft_init(nullptr)) << weft_last_error();
@@ -341,6 +353,50 @@ TEST(MismatchOfBounds, OfDerivedOperands) {
     });
     EXPECT_OK(weft_type_free(&pair));
     EXPECT_OK(weft_type_free(&wide));
+    EXPECT_OK(weft_op_free(&op));
+    EXPECT_OK(weft_finalize());
+}
+
+// One word, so many bytes behind the buffer. `extent`: 0: that of the word.
+weft_datatype *word_at(ptrdiff_t displ_bytes, ptrdiff_t extent) {
+    const size_t one = 1;
+    weft_datatype *word = nullptr, *type = nullptr;
+    EXPECT_OK(weft_type_hindexed(1, &one, &displ_bytes, WEFT_UINT64_T, &word));
+    EXPECT_OK(extent ? weft_type_resized(word, 0, extent, &type) : weft_type_dup(word, &type));
+    EXPECT_OK(weft_type_commit(&type));
+    EXPECT_OK(weft_type_free(&word));
+    return type;
+}
+
+// Where the words begin differs by what may be a difference of addresses: both in their arrays, and one behind them.
+TEST(MismatchOfBounds, OfWordsFarApart) {
+    ASSERT_EQ(WEFT_SUCCESS, weft_init(nullptr)) << weft_last_error();
+    weft_op *op = nullptr;
+    EXPECT_OK(weft_op_create(add_words, 1, &op));
+    for (ptrdiff_t extent : {1 << 17, 16})
+        misuse::in_team(2, [&](weft_comm *comm, int thread) {
+            std::vector<uint64_t> one(1 << 15, 1), other(1 << 15);
+            weft_datatype *type = word_at(thread ? 1 << 16 : 0, extent);
+            EXPECT_EQ(weft_allreduce(one.data(), other.data(), 1, type, op, comm), WEFT_ERR_MISMATCH);
+            EXPECT_OK(weft_type_free(&type));
+        });
+    EXPECT_OK(weft_op_free(&op));
+    EXPECT_OK(weft_finalize());
+}
+
+// Addresses differ from rank to rank, by what is no multiple of what data may be aligned to.
+TEST(MismatchOfBounds, IsNoneOfAddresses) {
+    ASSERT_EQ(WEFT_SUCCESS, weft_init(nullptr)) << weft_last_error();
+    weft_op *op = nullptr;
+    EXPECT_OK(weft_op_create(add_words, 1, &op));
+    misuse::in_team(2, [&](weft_comm *comm, int thread) {
+        alignas(16) uint64_t words[] = {5, 7};
+        weft_datatype *type = word_at(ptrdiff_t(uintptr_t(&words[thread])), 0);
+        EXPECT_OK(weft_allreduce(WEFT_IN_PLACE, nullptr, 1, type, op, comm));
+        EXPECT_EQ(words[thread], 12u);
+        EXPECT_EQ(words[!thread], thread ? 5u : 7u);
+        EXPECT_OK(weft_type_free(&type));
+    });
     EXPECT_OK(weft_op_free(&op));
     EXPECT_OK(weft_finalize());
 }
