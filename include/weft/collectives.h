@@ -15,8 +15,8 @@
  * - The persistent ones (weft_…_init) prepare the operation: weft_start() starts it, again and again, and completing it
  *   leaves the request for the next start. Ranks prepare them in the same order, other collectives among them, and start them in any
  *   (who waits in one of them for ranks that wait in another collective waits for ever: a roll-call tells). Starting again takes
- *   no memory but for messages that find their way between processes full; on a thread communicator from the third start on, since ranks may be
- *   at two of them.
+ *   no memory but for messages that find their way between processes full, and for what a user's operation combines elements of
+ *   some hundred bytes or more in; on a thread communicator from the third start on, since ranks may be at two of them.
  * - On a thread communicator as many of a team's nonblocking operations move on at once as the team has slots (WEFT_SLOTS);
  *   those started later wait for their turn, which no call waits for. A persistent one has a slot of its own.
  * - Reductions combine in an order of their own choice, the same everywhere in one call, and sums of floating-point numbers round
