@@ -91,8 +91,10 @@ static bool all_equal(size_t count, const core_placed *list) {
     return true;
 }
 
+/* Where there is nothing the displacement may be any number. */
 static bool neighbours(const core_placed *block, const core_placed *next) {
-    return !block->part.nest && !next->part.nest && next->displ - block->displ == (ptrdiff_t)block->part.bytes;
+    return block->part.bytes && next->part.bytes && !block->part.nest && !next->part.nest &&
+           next->displ - block->displ == (ptrdiff_t)block->part.bytes;
 }
 
 /*

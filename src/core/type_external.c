@@ -104,7 +104,7 @@ int weft_pack_external(const char *representation, const void *buffer, size_t co
     core_packing p = {"weft_pack_external", buffer, count, type, packed, packed_bytes, position};
     size_t bytes;
     int code = check(representation, &p, false, &bytes);
-    if (code)
+    if (code || !bytes) /* of no bytes the buffers may be NULL */
         return code;
     stage s = {.packing = &p, .total = count * type->size_bytes};
     s.external = (unsigned char *)packed + *position;
@@ -122,7 +122,7 @@ int weft_unpack_external(const char *representation, const void *packed, size_t 
     core_packing p = {"weft_unpack_external", buffer, count, type, packed, packed_bytes, position};
     size_t bytes;
     int code = check(representation, &p, true, &bytes);
-    if (code)
+    if (code || !bytes)
         return code;
     stage s = {.packing = &p, .total = count * type->size_bytes};
     s.external = (unsigned char *)(uintptr_t)packed + *position;

@@ -6,13 +6,15 @@
 core_shape core_shape_of(const weft_datatype *type) {
     bool derived = type->kind == CORE_KIND_DERIVED;
     const core_span data = {type->size_bytes > 0, type->true_lower_bound, type->true_lower_bound + type->true_extent};
-    const core_span given = {true, type->lower_bound, type->lower_bound + type->extent};
+    core_span bounds = data;
+    if (type->marked) /* else the extent was rounded up, and where it ends need not be a ptrdiff_t */
+        bounds = (core_span){true, type->lower_bound, type->lower_bound + type->extent};
     return (core_shape){
         .part = core_part_keep((core_part){type->size_bytes, type->nest}),
         .first_byte = type->first_byte,
         .signature = derived ? core_signature_keep(*type->signature) : core_signature_of_predefined(type),
         .data = data,
-        .bounds = type->marked ? given : data,
+        .bounds = bounds,
         .marked = type->marked,
         .alignment = type->alignment,
     };

@@ -179,6 +179,19 @@ TEST_F(Constructors, LargeNumbers) {
     EXPECT_EQ(of(make(weft_type_hindexed_block, 1, 1, highest, WEFT_CHAR)).extent, 1);
 }
 
+// Sums and differences of what is not there, or was rounded up, are not formed: UndefinedBehaviorSanitizer sees to it.
+TEST_F(Constructors, NumbersAtTheEnds) {
+    const weft_datatype *types[] = {WEFT_CHAR, make(weft_type_contiguous, 0, WEFT_CHAR)};
+    const size_t one[] = {1, 1};
+    const ptrdiff_t before[] = {PTRDIFF_MIN, 5}, behind[] = {8, PTRDIFF_MAX - 1};
+    EXPECT_EQ(of(make(weft_type_struct, 2, one, before, types)), (bounds{1, PTRDIFF_MIN, 1, PTRDIFF_MIN, 1}));
+    types[0] = WEFT_INT;
+    types[1] = WEFT_CHAR;
+    weft_datatype *rounded = make(weft_type_struct, 2, one, behind, types);
+    EXPECT_EQ(of(rounded), (bounds{5, 8, PTRDIFF_MAX - 7, 8, PTRDIFF_MAX - 8}));
+    EXPECT_EQ(of(make(weft_type_contiguous, 1, rounded)), of(rounded));
+}
+
 TEST_F(Constructors, NumbersThatAreTooLarge) {
     const size_t half = size_t(1) << 62;
     expect_error("weft_type_contiguous" + too_large, weft_type_contiguous, half * 2, WEFT_CHAR);

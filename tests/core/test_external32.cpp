@@ -345,6 +345,13 @@ TEST_P(External32Random, DerivedTypes) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, External32Random, ::testing::Range(100u, 106u));
 
+TEST(External32, OfNothingBuffersMayBeNull) {
+    size_t position = 0;
+    EXPECT_EQ(weft_pack_external("external32", nullptr, 0, WEFT_INT, nullptr, 0, &position), WEFT_SUCCESS);
+    EXPECT_EQ(weft_unpack_external("external32", nullptr, 0, &position, nullptr, 0, WEFT_INT), WEFT_SUCCESS);
+    EXPECT_EQ(position, 0u);
+}
+
 TEST(External32, WrongArguments) {
     int value = 1;
     char buffer[8];
