@@ -54,8 +54,18 @@ static _Noreturn void be_job(const weftrun_options *options, const char *session
     exit(weftrun_job(options, session, signals, inherited_mask));
 }
 
+/* Lets a signal that is blocked do to the front what it does by default. */
+static void suffer(int number) {
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, number);
+    raise(number);
+    sigprocmask(SIG_UNBLOCK, &one, NULL);
+    sigprocmask(SIG_BLOCK, &one, NULL);
+}
+
 /* Waits for the job and hands on what comes meanwhile. Returns the job's wait status. */
-static int attend(pid_t job, const sigset_t *handled) {
+static int attend(pid_t job, const sigset_t *handled, bool *interrupted) {
     for (int status;;) {
         int signal = sigwaitinfo(handled, NULL);
         if (signal == SIGCHLD) {
@@ -64,8 +74,13 @@ static int attend(pid_t job, const sigset_t *handled) {
                     return status;
         } else if (signal > 0) {
             kill(job, signal);
-            if (signal == SIGTSTP)
-                raise(SIGSTOP); /* the shell's job control acts on the front */
+            *interrupted |= signal == SIGINT;
+            if (signal == SIGTSTP) {
+                /* The shell's job control acts on the front. Where there is none the kernel does not stop it: in a process group that
+                 * nobody would continue (ssh -t HOST weftrun), and as a container's first process. */
+                suffer(SIGTSTP);
+                kill(job, SIGCONT);
+            }
         }
     }
 }
@@ -102,7 +117,10 @@ int main(int argc, char **argv) {
         weftrun_session_remove(session);
         return WEFTRUN_EXIT_ERROR;
     }
-    status = attend(job, &handled);
+    bool interrupted = false;
+    status = attend(job, &handled, &interrupted);
+    if (interrupted && WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGINT)
+        suffer(SIGINT); /* so that a shell's loop ends, too; where that cannot be its status tells the same */
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
     weftrun_processes_end_orphans();

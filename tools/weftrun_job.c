@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 static const double GRACE_S = 1.0;    /* between SIGTERM and SIGKILL, and for somebody to read what is left */
+static const double SAME_S = 0.3;     /* so close together signals that end the job are one */
 static const double STARTING_S = 0.5; /* between two looks at who is in weft_init */
 static const double ABSENT_S = 1.0;   /* so long may a rank be in PMIx that another has ended without */
 
@@ -31,6 +32,7 @@ struct job {
     bool ending;
     bool hurried;                /* a signal or the time limit wants the end: readers have GRACE_S */
     double time_limit_s, kill_s; /* on now_s()'s clock; 0: none */
+    double impatient_s;          /* while it ends: from here on a signal does not wait for kill_s */
     double read_s;               /* when drain() gives up; 0: it has not begun, or there is no limit */
     int absent;                  /* a rank that has ended well without ever having been in PMIx; -1: none */
     double absent_s;             /* when others that wait for it have done so long enough; 0: nobody is seen to */
@@ -49,6 +51,7 @@ static void end(struct job *job, int status) {
     job->ending = true;
     job->status = status;
     job->kill_s = now_s() + GRACE_S;
+    job->impatient_s = now_s() + SAME_S;
     weftrun_processes_signal(&job->processes, SIGTERM);
     weftrun_processes_signal(&job->processes, SIGCONT); /* a stopped process ends only when it goes on */
 }
@@ -128,10 +131,12 @@ static bool is_to_end(int signal) {
            signal == WEFTRUN_FRONT_DIED;
 }
 
+/* Who ends all of a session or a container sends one to the front, which hands it on, and one to the job: that is no second wish. */
 static void end_by_signal(struct job *job, int signal) {
     job->hurried = true;
     if (job->ending) {
-        kill_now(job);
+        if (now_s() >= job->impatient_s)
+            kill_now(job);
         return;
     }
     if (signal == WEFTRUN_FRONT_DIED)

@@ -30,8 +30,9 @@ static const char help[] =
     "                         auto     an equal share of the cores when there is one a thread, else none (default)\n"
     "      --report-bindings  prints process, its pid and cores; warns when threads share cores\n"
     "      --tag-output       begins each line of output with [process]\n"
-    "      --hang-timeout S   reports once what every thread waits in when a wait has lasted S whole seconds; the job "
-    "goes on\n"
+    "      --hang-timeout S   reports what every thread waits in when a wait has lasted S whole seconds, and again "
+    "when\n"
+    "                         one of those is over and another one lasts as long; the job goes on\n"
     "      --timeout SECONDS  ends the job after this time, with status 124\n"
     "      --counters         prints at the end what the job's operations have moved: messages and bytes inside the "
     "nodes,\n"
@@ -43,6 +44,9 @@ static const char help[] =
     "The input of weftrun goes to process 0. When a process fails (it is killed, exits with a status other than 0, or\n"
     "exits without weft_finalize), weftrun says which, ends the others and exits with the status of the first to\n"
     "fail: its exit status, 128 + signal, or 1. 2: wrong usage; 126, 127: the program cannot be run.\n"
+    "SIGINT, SIGTERM, SIGHUP and SIGQUIT end the job, with 128 + signal (SIGINT ends weftrun itself, too: the same to "
+    "a\n"
+    "shell); the processes have a second to end, unless there is another signal.\n"
     "On SIGUSR1 weftrun prints what every thread waits in, and the job goes on. SIGUSR2 goes to the processes.\n";
 
 enum {

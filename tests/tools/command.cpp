@@ -148,6 +148,13 @@ std::vector<pid_t> Weftrun::processes() const {
     return found;
 }
 
+pid_t Weftrun::second() const {
+    for (pid_t pid : processes())
+        if (parent_of(pid) == pid_)
+            return pid;
+    return -1;
+}
+
 bool Weftrun::all_gone() const {
     return within(10, [&] { return processes().empty(); });
 }
@@ -167,4 +174,16 @@ Result run(const std::vector<std::string> &arguments, const std::string &input) 
 std::vector<std::string> script(std::vector<std::string> options, const std::string &text) {
     options.insert(options.end(), {"/bin/sh", "-c", text});
     return options;
+}
+
+std::string with_stopped_reader(const std::string &commands) {
+    return "pipe=$XDG_RUNTIME_DIR/pipe; mkfifo $pipe && exec 9<>$pipe && rm $pipe; " + commands;
+}
+
+pid_t parent_of(pid_t pid) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    std::string number, name, state;
+    pid_t parent = -1;
+    file >> number >> name >> state >> parent;
+    return parent;
 }

@@ -33,6 +33,8 @@ class Weftrun {
 
     /** Processes of the job that are there (found by the marker in their environment), weftrun's own included. */
     std::vector<pid_t> processes() const;
+    /** weftrun's own second process: the child of the one that was started and the parent of the ranks. -1: there is none. */
+    pid_t second() const;
     /** Waits until there are none. False: some were left after ten seconds. */
     bool all_gone() const;
     /** Is the runtime directory empty? */
@@ -57,5 +59,10 @@ Result run(const std::vector<std::string> &arguments, const std::string &input =
 
 /** The arguments for a shell script as the program, after weftrun's own options. */
 std::vector<std::string> script(std::vector<std::string> options, const std::string &text);
+/** A shell script with a pipe as descriptor 9 that nobody reads. */
+std::string with_stopped_reader(const std::string &commands);
+
+/** From /proc; -1: it is not there. */
+pid_t parent_of(pid_t pid);
 
 #endif

@@ -23,21 +23,8 @@ bool contains(const std::string &text, const std::string &part) {
 /* Ranks that wait for ever, with a child each in a session of its own, that says when it is there. */
 const char forever[] = "setsid sh -c 'echo up; sleep 1000; true' & sleep 1000; true";
 
-/* A script with a pipe as descriptor 9 that nobody reads. */
-std::string with_stopped_reader(const std::string &commands) {
-    return "pipe=$XDG_RUNTIME_DIR/pipe; mkfifo $pipe && exec 9<>$pipe && rm $pipe; " + commands;
-}
-
 /* What a rank may print and end though nobody reads it: the pipes on its way take more. */
 const char some_output[] = "sh -c 'seq 20000; exit ";
-
-int parent_of(pid_t pid) {
-    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-    std::string number, name, state;
-    int parent = -1;
-    file >> number >> name >> state >> parent;
-    return parent;
-}
 
 } // namespace
 
@@ -121,47 +108,6 @@ TEST(WeftrunEnd, WhatAFailedRankPrintedWaitsForItsReader) {
     EXPECT_TRUE(contains(result.err, "\n3\n")) << result.err;
 }
 
-class WeftrunSignal : public testing::TestWithParam<int> {};
-
-TEST_P(WeftrunSignal, EndsEveryProcess) {
-    Weftrun job(script({"-n", "3"}, forever));
-    ASSERT_TRUE(job.wait_for_output("up", 3)) << job.err();
-    job.signal(GetParam());
-    EXPECT_EQ(job.wait(), 128 + GetParam());
-    EXPECT_TRUE(contains(job.err(), "signal " + std::to_string(GetParam()))) << job.err();
-    EXPECT_TRUE(job.all_gone());
-    EXPECT_TRUE(job.clean());
-}
-
-INSTANTIATE_TEST_SUITE_P(Signals, WeftrunSignal, testing::Values(SIGINT, SIGTERM, SIGHUP, SIGQUIT));
-
-// As after nohup; and started by a program that does not care for its children.
-TEST(WeftrunEnd, IgnoredSignalsStayIgnored) {
-    Weftrun job(script({"-n", "2"}, "echo up; sleep 0.5; echo on"), "", {SIGHUP, SIGINT, SIGCHLD});
-    ASSERT_TRUE(job.wait_for_output("up", 2)) << job.err();
-    job.signal(SIGHUP);
-    job.signal(SIGINT);
-    EXPECT_EQ(job.wait(), 0) << job.err();
-    EXPECT_TRUE(job.wait_for_output("on", 2));
-    EXPECT_TRUE(job.all_gone());
-}
-
-TEST(WeftrunEnd, ASecondSignalDoesNotWait) {
-    Weftrun job(script({"-n", "2"}, "trap '' TERM; echo up; while :; do sleep 1; done"));
-    ASSERT_TRUE(job.wait_for_output("up", 2));
-    job.signal(SIGINT);
-    job.signal(SIGTERM);
-    EXPECT_EQ(job.wait(), 128 + SIGINT);
-    EXPECT_TRUE(job.all_gone());
-}
-
-TEST(WeftrunEnd, AUserSignalReachesTheRanks) {
-    Weftrun job(script({"-n", "2"}, "trap 'exit 5' USR2; echo up; while :; do sleep 0.05; done"));
-    ASSERT_TRUE(job.wait_for_output("up", 2));
-    job.signal(SIGUSR2);
-    EXPECT_EQ(job.wait(), 5) << job.err();
-}
-
 TEST(WeftrunEnd, KillingWeftrunEndsTheJob) {
     Weftrun job(script({"-n", "3"}, forever));
     ASSERT_TRUE(job.wait_for_output("up", 3));
@@ -171,18 +117,10 @@ TEST(WeftrunEnd, KillingWeftrunEndsTheJob) {
     EXPECT_TRUE(job.clean());
 }
 
-/* weftrun's own second process: the child of the one that was started and the parent of the ranks. */
-static pid_t job_process(const Weftrun &job) {
-    for (pid_t pid : job.processes())
-        if (parent_of(pid) == job.pid())
-            return pid;
-    return -1;
-}
-
 TEST(WeftrunEnd, KillingItsSecondProcessEndsTheJobToo) {
     Weftrun job(script({"-n", "3"}, forever));
     ASSERT_TRUE(job.wait_for_output("up", 3));
-    pid_t second = job_process(job);
+    pid_t second = job.second();
     ASSERT_GT(second, 0);
     kill(second, SIGKILL);
     EXPECT_EQ(job.wait(), 128 + SIGKILL);
@@ -205,7 +143,7 @@ TEST(WeftrunEnd, KillingWeftrunEndsTheJobThoughSigtermIsIgnored) {
 TEST(WeftrunEnd, WhoHoldsARanksPipeIsNotWaitedFor) {
     Weftrun job(script({"--tag-output"}, "trap 'echo last; exit 0' USR2; echo up; while :; do sleep 0.05; done"));
     ASSERT_TRUE(job.wait_for_output("up"));
-    pid_t second = job_process(job);
+    pid_t second = job.second();
     int held = -1;
     for (pid_t pid : job.processes())
         if (parent_of(pid) == second)
@@ -220,7 +158,7 @@ TEST(WeftrunEnd, WhoHoldsARanksPipeIsNotWaitedFor) {
 TEST(WeftrunEnd, TheNextStartSweepsWhatADoubleKillLeft) {
     Weftrun job(script({"-n", "2"}, "echo up; sleep 1000; true"));
     ASSERT_TRUE(job.wait_for_output("up", 2));
-    pid_t second = job_process(job);
+    pid_t second = job.second();
     ASSERT_GT(second, 0);
     kill(job.pid(), SIGSTOP); /* so that neither can act on the other's end */
     kill(second, SIGKILL);
