@@ -3,8 +3,8 @@
  * --tag-output: reads what the ranks print from pipes and writes it line by line with "[rank] " in front. And what weftrun itself says.
  *
  * Nothing here may block, or a reader that stopped (a pager) would keep weftrun from its signals and its time limit. So
- * a stream is written only when poll() says that it takes data, and while lines wait for it, its ranks' pipes are not
- * read.
+ * a stream is written only when poll() says that it takes data, by a description that does not block where that may not hold, and while lines
+ * wait for it, its ranks' pipes are not read.
  */
 #include "weftrun.h"
 
@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LINE_BYTES = 64 << 10 }; /* a longer line is cut in pieces */
@@ -41,6 +42,20 @@ struct weftrun_output {
 
 static weftrun_output *current; /* NULL: none is open. For weftrun_output_say(), which is called from everywhere */
 
+/*
+ * A pipe has other writers, who may have taken the room that poll() saw, and a terminal takes less than poll() promises. Theirs is weftrun's description, too:
+ * O_NONBLOCK would meet them. So there is one of our own where that can be.
+ */
+static int open_sink(int stream) {
+    char path[32];
+    struct stat info;
+    if (fstat(stream, &info) != 0 || (!S_ISFIFO(info.st_mode) && !isatty(stream)))
+        return stream;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", stream);
+    int own = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    return own < 0 ? stream : own;
+}
+
 weftrun_output *weftrun_output_open(int processes) {
     size_t sources = (size_t)processes * 2;
     weftrun_output *output = calloc(1, sizeof(*output) + sources * sizeof(*output->sources));
@@ -50,7 +65,7 @@ weftrun_output *weftrun_output_open(int processes) {
     }
     output->processes = processes;
     for (int stream = 0; stream < 2; stream++)
-        output->sinks[stream].fd = stream + STDOUT_FILENO;
+        output->sinks[stream].fd = open_sink(stream + STDOUT_FILENO);
     for (size_t i = 0; i < sources; i++)
         output->sources[i].fd = -1;
     current = output;
@@ -214,7 +229,10 @@ void weftrun_output_close(weftrun_output *output) {
         free(output->sources[i].line);
     }
     current = NULL;
-    free(output->sinks[0].text);
-    free(output->sinks[1].text);
+    for (int stream = 0; stream < 2; stream++) {
+        if (output->sinks[stream].fd > STDERR_FILENO)
+            close(output->sinks[stream].fd);
+        free(output->sinks[stream].text);
+    }
     free(output);
 }

@@ -5,6 +5,8 @@
 #include "command.h"
 
 #include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -18,6 +20,27 @@ bool contains(const std::string &text, const std::string &part) {
 int end_by(int number) {
     return number == SIGINT ? 1000 + SIGINT : 128 + number;
 }
+
+/* A pseudo-terminal of which nobody reads what is written to it. */
+class Terminal {
+  public:
+    Terminal() : master_(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)) {
+        grantpt(master_);
+        unlockpt(master_);
+    }
+    ~Terminal() {
+        close(master_);
+    }
+    Terminal(const Terminal &) = delete;
+    Terminal &operator=(const Terminal &) = delete;
+    std::string path() const {
+        char name[64];
+        return ptsname_r(master_, name, sizeof(name)) == 0 ? name : "/there-is-no-terminal";
+    }
+
+  private:
+    int master_;
+};
 
 /* For a rank's script: sends a signal to the process of weftrun that was started. */
 std::string to_weftrun(const std::string &signal) {
@@ -107,4 +130,11 @@ TEST(WeftrunSignals, AJobThatNobodyWouldContinueIsNotStopped) {
     Result result = run(script({"--timeout", "50"},
                                "setsid " WEFTRUN " sh -c '" + to_weftrun("TSTP") + "sleep 0.5; echo on'; echo $?"));
     EXPECT_EQ(result.out, "on\n0\n") << result.err;
+}
+
+TEST(WeftrunTerminal, TimeOutThoughItsTerminalTakesNothing) {
+    Terminal terminal;
+    Result result = run(
+        script({"--timeout", "50"}, WEFTRUN " --timeout 1 --tag-output yes >" + terminal.path() + " 2>&1; echo $?"));
+    EXPECT_EQ(result.out, "124\n") << result.err;
 }
