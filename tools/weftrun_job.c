@@ -34,6 +34,7 @@ struct job {
     double time_limit_s, kill_s; /* on now_s()'s clock; 0: none */
     double impatient_s;          /* while it ends: from here on a signal does not wait for kill_s */
     double read_s;               /* when drain() gives up; 0: it has not begun, or there is no limit */
+    int interruption;            /* the signal that wants drain() to end; 0: none does */
     int absent;                  /* a rank that has ended well without ever having been in PMIx; -1: none */
     double absent_s;             /* when others that wait for it have done so long enough; 0: nobody is seen to */
     bool starts;                 /* to look for ranks that are in weft_init for too long */
@@ -298,24 +299,39 @@ static void supervise(struct job *job, struct pollfd *fds) {
     }
 }
 
-static bool is_interrupted(struct job *job) {
+/* Takes signals while only readers are waited for: these have GRACE_S from the first on, and from the next on no time. */
+static void hurry(struct job *job) {
     struct signalfd_siginfo info;
-    while (read(job->signals, &info, sizeof(info)) == sizeof(info))
-        if (is_to_end((int)info.ssi_signo))
-            return job->hurried = true;
-    return false;
+    while (read(job->signals, &info, sizeof(info)) == sizeof(info)) {
+        if (!is_to_end((int)info.ssi_signo))
+            continue;
+        const double now = now_s();
+        if (!job->interruption) {
+            job->interruption = (int)info.ssi_signo;
+            job->impatient_s = now + SAME_S;
+            job->read_s = earlier(job->read_s, now + GRACE_S);
+        } else if (now >= job->impatient_s) {
+            job->read_s = now;
+        }
+    }
 }
 
+/* Of a job that has ended well so far. */
 static void tell_unread(struct job *job) {
-    if (job->status || job->time_limit_s <= 0 || now_s() < job->time_limit_s)
+    static const char what[] = "all processes have ended, but what they printed has not been read";
+    if (job->status)
         return;
-    job->status = WEFTRUN_EXIT_TIMEOUT;
-    weftrun_say("time-out after %g s; all processes have ended, but what they printed has not been read",
-                job->options->timeout_s);
+    if (job->interruption) {
+        job->status = 128 + job->interruption;
+        weftrun_say("ended by signal %d (%s); %s", job->interruption, strsignal(job->interruption), what);
+    } else if (job->time_limit_s > 0 && now_s() >= job->time_limit_s) {
+        job->status = WEFTRUN_EXIT_TIMEOUT;
+        weftrun_say("time-out after %g s; %s", job->options->timeout_s, what);
+    }
 }
 
 /*
- * Writes what the ranks printed before they ended, and what weftrun said, as long as nobody interrupts. All of it is there: a pipe that is empty has nothing
+ * Writes what the ranks printed before they ended, and what weftrun said, as long as nobody is in a hurry. All of it is there: a pipe that is empty has nothing
  * more to give, also when somebody still holds its other end. So only who reads weftrun's output is waited for.
  */
 static void drain(struct job *job, struct pollfd *fds, bool orphans) {
@@ -331,8 +347,10 @@ static void drain(struct job *job, struct pollfd *fds, bool orphans) {
         int ready = poll(fds, 1 + count, waits ? ms_until(job->read_s) : 0);
         if (ready > 0)
             weftrun_output_move(job->output, fds + 1, count);
-        if ((ready == 0 && !waits) || (ready > 0 && fds[0].revents && is_interrupted(job)))
+        if (ready == 0 && !waits)
             return;
+        if (ready > 0 && fds[0].revents)
+            hurry(job);
         if (job->read_s > 0 && now_s() >= job->read_s) {
             tell_unread(job);
             return;

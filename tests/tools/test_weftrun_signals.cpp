@@ -107,6 +107,19 @@ TEST(WeftrunSignals, OneToBothOfItsProcessesIsOne) {
     EXPECT_TRUE(in_peace);
 }
 
+// With all processes ended well it is who reads that weftrun waits for.
+TEST(WeftrunSignals, WhatIsLostByASignalAtTheEndIsTold) {
+    Result result =
+        run(script({"--timeout", "50"},
+                   with_stopped_reader(WEFTRUN " --tag-output sh -c 'echo $$ >$XDG_RUNTIME_DIR/pid; seq 20000' >&9 & "
+                                               "until [ -s $XDG_RUNTIME_DIR/pid ]; do sleep 0.05; done; "
+                                               "read rank <$XDG_RUNTIME_DIR/pid; rm $XDG_RUNTIME_DIR/pid; "
+                                               "while [ -e /proc/$rank ]; do sleep 0.05; done; "
+                                               "kill $!; wait $!; echo $?")));
+    EXPECT_EQ(result.out, "143\n");
+    EXPECT_TRUE(contains(result.err, "what they printed has not been read")) << result.err;
+}
+
 TEST(WeftrunSignals, AUserSignalReachesTheRanks) {
     Weftrun job(script({"-n", "2"}, "trap 'exit 5' USR2; echo up; while :; do sleep 0.05; done"));
     ASSERT_TRUE(job.wait_for_output("up", 2));
