@@ -126,6 +126,71 @@ static void look_at_ended(struct job *job) {
         judge(job, failed, failed_status);
 }
 
+static bool runs(const struct job *job, int rank) {
+    return !job->processes.ended[rank];
+}
+
+static bool is_before_init(const struct job *job, int rank) {
+    return runs(job, rank) && weftrun_server_presence(rank) == WEFTRUN_UNKNOWN;
+}
+
+#define RANKS_BYTES 512
+
+/* "0 (pid 17), 1 (pid 18)": the ranks of which it is so. */
+static void list_ranks(const struct job *job, bool (*is_so)(const struct job *job, int rank), char text[RANKS_BYTES]) {
+    size_t used = 0;
+    text[0] = 0;
+    for (int rank = 0; rank < job->processes.count && used < RANKS_BYTES - 48; rank++)
+        if (is_so(job, rank))
+            used += (size_t)snprintf(text + used, RANKS_BYTES - used, "%s%d (pid %ld)", used ? ", " : "", rank,
+                                     (long)job->processes.pids[rank]);
+    if (used >= RANKS_BYTES - 48)
+        snprintf(text + used, RANKS_BYTES - used, ", …");
+}
+
+static bool is_in_init(const struct job *job, int rank) {
+    return runs(job, rank) && weftrun_server_presence(rank) == WEFTRUN_CONNECTED &&
+           !core_collector_knows(job->rollcall, rank);
+}
+
+static bool has_ended_before(const struct job *job, int rank) {
+    return !runs(job, rank) && !core_collector_knows(job->rollcall, rank);
+}
+
+/*
+ * Until a process has said hello, at the end of weft_init, it is in no roll-call. Who is in weft_init is seen by PMIx. `seconds`: for so long somebody has been in
+ * it; 0: that is not known.
+ */
+static void tell_starting(const struct job *job, double seconds) {
+    char lasted[64] = "", inside[RANKS_BYTES], before[RANKS_BYTES], ended[RANKS_BYTES];
+    list_ranks(job, is_in_init, inside);
+    list_ranks(job, is_before_init, before);
+    list_ranks(job, has_ended_before, ended);
+    if (seconds > 0)
+        snprintf(lasted, sizeof(lasted), "a wait has lasted %.1f s: ", seconds);
+    if (*inside)
+        weftrun_say("%sin weft_init: process %s%s%s%s%s", lasted, inside, *before ? "; before it: process " : "",
+                    before, *ended ? "; ended before the end of it: process " : "", ended);
+}
+
+/* Nobody but weftrun tells that a process is in weft_init for too long. Returns whether to look again. */
+static bool look_for_starting(struct job *job, double now) {
+    bool waits = false, all = true;
+    for (int rank = 0; rank < job->processes.count; rank++) {
+        all = all && (!runs(job, rank) || core_collector_knows(job->rollcall, rank));
+        waits = waits || is_in_init(job, rank);
+    }
+    if (!waits) {
+        job->starting_s = 0;
+    } else if (job->starting_s <= 0) {
+        job->starting_s = now;
+    } else if (now - job->starting_s >= job->options->hang_timeout_s) {
+        tell_starting(job, now - job->starting_s);
+        return false;
+    }
+    return !all;
+}
+
 /* Those that the user may send, and the front's death. */
 static bool is_to_end(int signal) {
     return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT ||
@@ -156,6 +221,7 @@ static void look_at_signals(struct job *job) {
             child = true;
         } else if (signal == SIGUSR1) {
             core_collector_ask(job->rollcall);
+            tell_starting(job, 0);
         } else if (signal == SIGUSR2 || signal == SIGCONT) {
             weftrun_processes_signal(&job->processes, signal);
         } else if (signal == SIGTSTP) {
@@ -166,28 +232,6 @@ static void look_at_signals(struct job *job) {
     }
     if (child)
         look_at_ended(job);
-}
-
-static bool runs(const struct job *job, int rank) {
-    return !job->processes.ended[rank];
-}
-
-static bool is_before_init(const struct job *job, int rank) {
-    return runs(job, rank) && weftrun_server_presence(rank) == WEFTRUN_UNKNOWN;
-}
-
-#define RANKS_BYTES 512
-
-/* "0 (pid 17), 1 (pid 18)": the ranks of which it is so. */
-static void list_ranks(const struct job *job, bool (*is_so)(const struct job *job, int rank), char text[RANKS_BYTES]) {
-    size_t used = 0;
-    text[0] = 0;
-    for (int rank = 0; rank < job->processes.count && used < RANKS_BYTES - 48; rank++)
-        if (is_so(job, rank))
-            used += (size_t)snprintf(text + used, RANKS_BYTES - used, "%s%d (pid %ld)", used ? ", " : "", rank,
-                                     (long)job->processes.pids[rank]);
-    if (used >= RANKS_BYTES - 48)
-        snprintf(text + used, RANKS_BYTES - used, ", …");
 }
 
 static void time_out(struct job *job) {
@@ -215,38 +259,6 @@ static void look_for_absent(struct job *job, double now) {
                     job->absent, (long)job->processes.pids[job->absent], waiting, (long)job->processes.pids[waiting]);
         end(job, WEFTRUN_EXIT_ERROR);
     }
-}
-
-static void tell_starting(const struct job *job, int waiting, double seconds) {
-    char absent[RANKS_BYTES];
-    list_ranks(job, is_before_init, absent);
-    weftrun_say("a wait has lasted %.1f s: process %d (pid %ld) is in weft_init%s%s", seconds, waiting,
-                (long)job->processes.pids[waiting], *absent ? "; before it: process " : "", absent);
-}
-
-/*
- * Until a process has said hello, at the end of weft_init, nobody else tells that it waits there too long. Who is in it is seen by PMIx. Returns whether to
- * look again.
- */
-static bool look_for_starting(struct job *job, double now) {
-    int waiting = -1;
-    bool all = true;
-    for (int rank = 0; rank < job->processes.count; rank++) {
-        if (job->processes.ended[rank] || core_collector_knows(job->rollcall, rank))
-            continue;
-        all = false;
-        if (waiting < 0 && weftrun_server_presence(rank) == WEFTRUN_CONNECTED)
-            waiting = rank;
-    }
-    if (waiting < 0) {
-        job->starting_s = 0;
-    } else if (job->starting_s <= 0) {
-        job->starting_s = now;
-    } else if (now - job->starting_s >= job->options->hang_timeout_s) {
-        tell_starting(job, waiting, now - job->starting_s);
-        return false;
-    }
-    return !all;
 }
 
 static double earlier(double one, double other) {

@@ -47,6 +47,7 @@ static const char help[] =
     "SIGINT, SIGTERM, SIGHUP and SIGQUIT end the job, with 128 + signal (SIGINT ends weftrun itself, too: the same to "
     "a\n"
     "shell); the processes have a second to end, unless there is another signal.\n"
+    "A process runs one program that uses weft, not several in a row.\n"
     "On SIGUSR1 weftrun prints what every thread waits in, and the job goes on. SIGUSR2 goes to the processes.\n";
 
 enum {
@@ -131,12 +132,20 @@ static bool set_threads(const char *text, int *threads) {
     return setenv("OMP_NUM_THREADS", digits, 1) == 0 && setenv("WEFT_THREADS", digits, 1) == 0;
 }
 
-static bool set_hang_timeout(const char *text, int *seconds) {
+static bool set_hang_timeout(const char *text) {
     char number[16];
-    if (!read_number("--hang-timeout", text, 1000000, seconds))
+    int seconds;
+    if (!read_number("--hang-timeout", text, 1000000, &seconds))
         return false;
-    snprintf(number, sizeof(number), "%d", *seconds);
+    snprintf(number, sizeof(number), "%d", seconds);
     return setenv("WEFT_HANG_TIMEOUT", number, 1) == 0;
+}
+
+/* As the processes will find it, by whatever option or none. What is no number they refuse. */
+static int hang_timeout(void) {
+    const char *text = getenv("WEFT_HANG_TIMEOUT");
+    long seconds = text ? strtol(text, NULL, 10) : 0;
+    return seconds > 0 && seconds <= INT_MAX ? (int)seconds : 0;
 }
 
 /* What stands there is replaced when the job has ended: a file, or what a link leads to. */
@@ -189,7 +198,7 @@ static bool take(weftrun_options *options, int option, char **argv) {
     case OPTION_BIND:
         return read_bind(optarg, &options->bind);
     case OPTION_HANG:
-        return set_hang_timeout(optarg, &options->hang_timeout_s);
+        return set_hang_timeout(optarg);
     case OPTION_TIMEOUT:
         return read_seconds(optarg, &options->timeout_s);
     case OPTION_REPORT:
@@ -234,6 +243,7 @@ int weftrun_options_read(weftrun_options *options, int argc, char **argv) {
         weftrun_say("which program? Usage: weftrun [options] [--] program [arguments]; see weftrun --help");
         return WEFTRUN_EXIT_USAGE;
     }
+    options->hang_timeout_s = hang_timeout();
     options->program = argv + optind;
     return -1;
 }

@@ -304,7 +304,7 @@ static void print_row(FILE *file, const core_row *row, bool named) {
         fputs("does not answer; is it stopped?", file);
         break;
     case CORE_NOT_IN_WEFT:
-        fputs("before weft_init or after weft_finalize", file);
+        fputs("before the end of weft_init or after weft_finalize", file);
         break;
     case CORE_NOT_ENTERED:
         fputs("is not in ", file);

@@ -16,7 +16,7 @@ enum core_presence {
     CORE_ENDED,       /* the process has ended */
     CORE_LOST,        /* it hung up without a goodbye */
     CORE_NO_ANSWER,   /* it did not answer in time */
-    CORE_NOT_IN_WEFT, /* it has not called weft_init, or is through with weft_finalize */
+    CORE_NOT_IN_WEFT, /* it has not come to the end of weft_init, or is through with weft_finalize */
     CORE_NOT_ENTERED, /* nobody has entered the team under this number, or who had has left */
     CORE_OUTSIDE,     /* the thread waits for nothing in weft */
     CORE_WAITING,

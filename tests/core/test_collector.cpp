@@ -249,7 +249,7 @@ TEST_F(Collector, SaysWhoIsMissing) {
         move();
     call_roll(*zero, 0, "weft_barrier");
     EXPECT_NE(last.find("process 1: has hung up; has it ended?"), std::string::npos) << last;
-    EXPECT_NE(last.find("process 2: before weft_init or after weft_finalize"), std::string::npos) << last;
+    EXPECT_NE(last.find("process 2: before the end of weft_init or after weft_finalize"), std::string::npos) << last;
 
     // Who starts the processes knows better who has ended; and who does not answer is not waited for for ever.
     const bool by_process[3] = {false, true, true};
@@ -270,7 +270,7 @@ TEST_F(Collector, NobodyHasConnected) {
     ended = by_process;
     core_collector_ask(collector);
     report(2);
-    EXPECT_NE(last.find("process 0: before weft_init"), std::string::npos) << last;
+    EXPECT_NE(last.find("process 0: before the end of weft_init"), std::string::npos) << last;
 }
 
 TEST_F(Collector, WhoStartsWeftAgainIsInAgain) {

@@ -338,7 +338,7 @@ TEST(RollCallOf, AJobThatMovesIsNotReported) {
 TEST(RollCallOf, AHealthyJobOnASignal) {
     Job job({"-n", "2", "-t", "2"}, "healthy");
     ASSERT_TRUE(job->wait_for_output("up", 2));
-    /* The first may come before weft_init. */
+    /* The first may come before the end of weft_init. */
     do
         job->signal(SIGUSR1);
     while (job.reports("roll-call of 2 processes:\n") && job->err().find("rank 3") == std::string::npos &&
@@ -357,13 +357,13 @@ TEST(RollCallOf, AJobThatHasNotBegun) {
     job.go_on();
     EXPECT_EQ(job->wait(), 0) << job->err();
     EXPECT_EQ(job.lines(),
-              (Lines{"weftrun: roll-call of 2 processes:", "  process 0: before weft_init or after weft_finalize",
-                     "  process 1: before weft_init or after weft_finalize"}));
+              (Lines{"weftrun: roll-call of 2 processes:", "  process 0: before the end of weft_init or after weft_finalize",
+                     "  process 1: before the end of weft_init or after weft_finalize"}));
 }
 
 TEST(RollCallOf, AProcessThatDoesNotCallInit) {
     Job job(options("2x1"), "late_init");
-    ASSERT_TRUE(job.reports("is in weft_init; before it: process 1 (pid ")) << job->err();
+    ASSERT_TRUE(job.reports("; before it: process 1 (pid ")) << job->err();
     job.go_on();
     EXPECT_EQ(job->wait(), 0) << job->err();
 }

@@ -177,7 +177,10 @@ std::vector<std::string> script(std::vector<std::string> options, const std::str
 }
 
 std::string with_stopped_reader(const std::string &commands) {
-    return "pipe=$XDG_RUNTIME_DIR/pipe; mkfifo $pipe && exec 9<>$pipe && rm $pipe; " + commands;
+    return "pipe=$XDG_RUNTIME_DIR/pipe; mkfifo $pipe && exec 9<>$pipe && rm $pipe; dd if=/dev/zero of=/dev/fd/9 "
+           "oflag=nonblock "
+           "bs=4096 2>/dev/null; " +
+           commands;
 }
 
 pid_t parent_of(pid_t pid) {

@@ -59,7 +59,7 @@ Result run(const std::vector<std::string> &arguments, const std::string &input =
 
 /** The arguments for a shell script as the program, after weftrun's own options. */
 std::vector<std::string> script(std::vector<std::string> options, const std::string &text);
-/** A shell script with a pipe as descriptor 9 that nobody reads. */
+/** A shell script with a pipe as descriptor 9 that is full, and nobody reads it. */
 std::string with_stopped_reader(const std::string &commands);
 
 /** From /proc; -1: it is not there. */

@@ -5,10 +5,12 @@
 #include "command.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sstream>
+#include <unistd.h>
 
 namespace {
 
@@ -295,6 +297,34 @@ TEST(WeftrunPmix, WhoEndsBeforeWeftInitIsNotWaitedFor) {
         EXPECT_EQ(result.status, 1) << result.err;
         EXPECT_TRUE(contains(result.err, "process 1 (pid ") && contains(result.err, "without weft_init")) << result.err;
     }
+}
+
+static const char one_of_each_kind[] =
+    "case $PMIX_RANK in 0) exec " CLIENT " pause;; 1) exec sleep 1000;; esac; " CLIENT " finalize";
+
+/* Waits until it has said so, at most 50 s; `number`: a signal for it meanwhile, or 0. */
+static bool says(const Weftrun &job, const std::string &text, int number) {
+    for (int looks = 0; looks < 1000 && !contains(job.err(), text); looks++) {
+        if (number)
+            job.signal(number);
+        usleep(50000);
+    }
+    return contains(job.err(), text);
+}
+
+// Who is in PMIx no more is in no roll-call either: only weftrun can tell of it.
+TEST(WeftrunPmix, WhoIsInWeftInitIsToldOnASignal) {
+    Weftrun job(script({"-n", "3"}, one_of_each_kind));
+    ASSERT_TRUE(job.wait_for_output("connected"));
+    EXPECT_TRUE(says(job, "); ended before the end of it: process 2 (pid ", SIGUSR1)) << job.err();
+    EXPECT_TRUE(contains(job.err(), "in weft_init: process 0 (pid ")) << job.err();
+    EXPECT_TRUE(contains(job.err(), "); before it: process 1 (pid ")) << job.err();
+}
+
+TEST(WeftrunPmix, WhoIsInWeftInitForTooLongIsToldThoughNoOptionSaysSo) {
+    Weftrun job(script({"-n", "3", "-x", "WEFT_HANG_TIMEOUT=1"}, one_of_each_kind));
+    EXPECT_TRUE(says(job, "in weft_init: process 0 (pid ", 0)) << job.err();
+    EXPECT_TRUE(contains(job.err(), "a wait has lasted ")) << job.err();
 }
 
 TEST(WeftrunPmix, WhoNeverUsesPmixDisturbsNobodyWhoIsThrough) {

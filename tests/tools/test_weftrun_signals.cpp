@@ -111,7 +111,7 @@ TEST(WeftrunSignals, OneToBothOfItsProcessesIsOne) {
 TEST(WeftrunSignals, WhatIsLostByASignalAtTheEndIsTold) {
     Result result =
         run(script({"--timeout", "50"},
-                   with_stopped_reader(WEFTRUN " --tag-output sh -c 'echo $$ >$XDG_RUNTIME_DIR/pid; seq 20000' >&9 & "
+                   with_stopped_reader(WEFTRUN " --tag-output sh -c 'echo $$ >$XDG_RUNTIME_DIR/pid; echo last' >&9 & "
                                                "until [ -s $XDG_RUNTIME_DIR/pid ]; do sleep 0.05; done; "
                                                "read rank <$XDG_RUNTIME_DIR/pid; rm $XDG_RUNTIME_DIR/pid; "
                                                "while [ -e /proc/$rank ]; do sleep 0.05; done; "

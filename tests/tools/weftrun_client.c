@@ -2,7 +2,7 @@
 /**
  * A PMIx client that does what its argument says, for the tests of weftrun:
  * finalize, fence (put, fence, get from the next rank), forget (ends without PMIx_Finalize), abort, segment (rank 0
- * makes a SysV segment, prints its number and kills itself).
+ * makes a SysV segment, prints its number and kills itself), pause (prints that it is connected, and stays so).
  */
 #include <pmix.h>
 #include <signal.h>
@@ -49,6 +49,11 @@ int main(int argc, char **argv) {
     if (strcmp(action, "abort") == 0) {
         if (self.rank == 1)
             PMIx_Abort(42, "the sky fell", NULL, 0);
+        pause();
+    }
+    if (strcmp(action, "pause") == 0) {
+        puts("connected");
+        fflush(stdout);
         pause();
     }
     if (strcmp(action, "segment") == 0 && self.rank == 0) {
