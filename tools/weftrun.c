@@ -123,7 +123,7 @@ int main(int argc, char **argv) {
         suffer(SIGINT); /* so that a shell's loop ends, too; where that cannot be its status tells the same */
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
-    weftrun_processes_end_orphans();
+    weftrun_processes_end_orphans(true);
     weftrun_session_remove_shared_memory(NULL, 0, began);
     weftrun_session_remove(session);
     /* Last: here it may block, when stderr takes nothing. */

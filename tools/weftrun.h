@@ -161,8 +161,11 @@ int weftrun_processes_tell_failure(const weftrun_processes *processes, const wef
                                    const weftrun_binding *binding);
 /** Sends a signal to every rank that runs: to its process group, but SIGUSR2 to the rank alone. */
 void weftrun_processes_signal(const weftrun_processes *processes, int signal);
-/** Ends every descendant that is left when the ranks have ended: processes that they started and left behind. False: some cannot be ended; said so. */
-bool weftrun_processes_end_orphans(void);
+/**
+ * Ends every descendant that is left when the ranks have ended: processes that they started and left behind. False: some cannot be ended; said so.
+ * `all`: otherwise some are known not to end, and all that do not soon are left without a word.
+ */
+bool weftrun_processes_end_orphans(bool all);
 void weftrun_processes_free(weftrun_processes *processes);
 
 /* weftrun_rollcall.c */

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 static const double GRACE_S = 1.0;    /* between SIGTERM and SIGKILL, and for somebody to read what is left */
+static const double GIVE_UP_S = 10;   /* between SIGKILL and leaving alone whom it does not end */
 static const double SAME_S = 0.3;     /* so close together signals that end the job are one */
 static const double STARTING_S = 0.5; /* between two looks at who is in weft_init */
 static const double ABSENT_S = 1.0;   /* so long may a rank be in PMIx that another has ended without */
@@ -32,6 +33,7 @@ struct job {
     bool ending;
     bool hurried;                /* a signal or the time limit wants the end: readers have GRACE_S */
     double time_limit_s, kill_s; /* on now_s()'s clock; 0: none */
+    double give_up_s;            /* after SIGKILL; 0: before */
     double impatient_s;          /* while it ends: from here on a signal does not wait for kill_s */
     double read_s;               /* when drain() gives up; 0: it has not begun, or there is no limit */
     int interruption;            /* the signal that wants drain() to end; 0: none does */
@@ -59,6 +61,8 @@ static void end(struct job *job, int status) {
 
 static void kill_now(struct job *job) {
     job->kill_s = 0;
+    if (job->give_up_s <= 0)
+        job->give_up_s = now_s() + GIVE_UP_S;
     weftrun_processes_signal(&job->processes, SIGKILL);
 }
 
@@ -282,16 +286,27 @@ static int look_at_clock(struct job *job) {
         kill_now(job);
     if (!job->ending && job->starts)
         job->starts = look_for_starting(job, now);
-    double next = job->ending        ? job->kill_s
+    double next = job->ending        ? earlier(job->kill_s, job->give_up_s)
                   : job->absent >= 0 ? earlier(job->time_limit_s, now + ABSENT_S / 4)
                   : job->starts      ? earlier(job->time_limit_s, now + STARTING_S)
                                      : job->time_limit_s;
     return ms_until(next);
 }
 
-/* fds: room for 3 + what the output needs. */
+/* SIGKILL does not end processes of another user, nor those that hang in the kernel. */
+static bool gives_up(const struct job *job) {
+    char ranks[RANKS_BYTES];
+    if (job->give_up_s <= 0 || now_s() < job->give_up_s)
+        return false;
+    list_ranks(job, runs, ranks);
+    weftrun_say("%d of %d processes cannot be killed, and are left alone: %s", job->processes.running,
+                job->processes.count, ranks);
+    return true;
+}
+
+/* Until no rank runs that can be ended. fds: room for 3 + what the output needs. */
 static void supervise(struct job *job, struct pollfd *fds) {
-    while (job->processes.running > 0) {
+    while (job->processes.running > 0 && !gives_up(job)) {
         fds[0] = (struct pollfd){.fd = job->signals, .events = POLLIN};
         fds[1] = (struct pollfd){.fd = job->ending ? -1 : weftrun_server_abort_fd(), .events = POLLIN};
         fds[2] = (struct pollfd){.fd = job->ending ? -1 : core_collector_fd(job->rollcall), .events = POLLIN};
@@ -401,7 +416,7 @@ int weftrun_job(const weftrun_options *options, const char *session, int signals
         job.status = WEFTRUN_EXIT_ERROR;
     } else {
         supervise(&job, fds);
-        drain(&job, fds, !weftrun_processes_end_orphans());
+        drain(&job, fds, !weftrun_processes_end_orphans(job.processes.running == 0));
         if ((!weftrun_observe_report(options, session) || weftrun_output_failed(job.output)) && !job.status)
             job.status = WEFTRUN_EXIT_ERROR;
         weftrun_session_remove_shared_memory(job.processes.pids, job.processes.count, began);

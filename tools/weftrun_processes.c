@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 /* Ten milliseconds each: whom SIGKILL has not ended by then is another user's, or hangs in the kernel. */
-enum { ORPHAN_ROUNDS = 1000 };
+enum { ORPHAN_ROUNDS = 1000, FEW_ROUNDS = 50, GENTLE_ROUNDS = 20 };
 
 /* What the new process needs to know; all of it is made before the fork, because libpmix has threads that may hold
  * locks. */
@@ -209,19 +209,20 @@ static void signal_children(int signal) {
     closedir(directory);
 }
 
-bool weftrun_processes_end_orphans(void) {
+bool weftrun_processes_end_orphans(bool all) {
     /* Descendants become our children when their parents end, because we are a subreaper: one generation a round. */
-    for (int round = 0; round < ORPHAN_ROUNDS; round++) {
+    for (int round = 0; round < (all ? ORPHAN_ROUNDS : FEW_ROUNDS); round++) {
         pid_t pid;
         while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
             continue;
         if (pid < 0)
             return true; /* no children left */
-        if (round == 0 || round >= 20)
+        if (round == 0 || round >= GENTLE_ROUNDS)
             signal_children(round == 0 ? SIGTERM : SIGKILL);
         usleep(10000);
     }
-    weftrun_say("a process that one of the job left behind cannot be killed, and is left alone");
+    if (all)
+        weftrun_say("a process that one of the job left behind cannot be killed, and is left alone");
     return false;
 }
 

@@ -10,8 +10,10 @@
 #include <fcntl.h>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <sys/ptrace.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace {
@@ -153,6 +155,21 @@ TEST(WeftrunEnd, WhoHoldsARanksPipeIsNotWaitedFor) {
     EXPECT_EQ(job.wait(), 0) << job.err();
     EXPECT_EQ(job.out(), "[0] up\n[0] last\n");
     close(held);
+}
+
+// As one in a system call that does not return: for its parent it has not ended before who traces it has seen the end.
+TEST(WeftrunEnd, ARankThatCannotBeKilledIsLeftAlone) {
+    Weftrun job(script({"-n", "2"}, "setsid sleep 1000 & [ $PMIX_RANK = 0 ] && echo $$; exec sleep 1000"));
+    ASSERT_TRUE(job.wait_for_output("\n"));
+    const pid_t rank = static_cast<pid_t>(std::atol(job.out().c_str()));
+    if (ptrace(PTRACE_SEIZE, rank, nullptr, nullptr) != 0)
+        GTEST_SKIP() << "may not trace another process";
+    job.signal(SIGTERM);
+    EXPECT_EQ(job.wait(), 128 + SIGTERM);
+    EXPECT_TRUE(contains(job.err(), "1 of 2 processes cannot be killed, and are left alone: 0 (pid ")) << job.err();
+    EXPECT_EQ(waitpid(rank, nullptr, __WALL), rank);
+    EXPECT_TRUE(job.all_gone());
+    EXPECT_TRUE(job.clean());
 }
 
 TEST(WeftrunEnd, TheNextStartSweepsWhatADoubleKillLeft) {
