@@ -66,6 +66,8 @@ void weftrun_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /** Makes and locks it, after removing those of weftruns that are gone. Sets path (at least 256 bytes). False: said why.
  */
 bool weftrun_session_open(char *path, size_t bytes);
+/** A directory elsewhere, by its absolute name, that is removed when the session's is. One at most. False: errno says why. */
+bool weftrun_session_extend(const char *path, const char *other);
 /** Removes the directory and all in it. May be called twice. */
 void weftrun_session_remove(const char *path);
 /**
@@ -137,10 +139,10 @@ void weftrun_output_close(weftrun_output *output);
 
 /* weftrun_observe.c: --counters and --trace */
 
-/** Tells the ranks, by weftrun's own environment, to leave their numbers in the session directory. False: said why. */
+/** Tells the ranks, by weftrun's own environment, where to leave their numbers. False: said why. */
 bool weftrun_observe_open(const weftrun_options *options, const char *session);
 /** Prints the table, writes the timeline: a whole one or none. All ranks have ended. False: said why. */
-bool weftrun_observe_report(const weftrun_options *options, const char *session);
+bool weftrun_observe_report(const weftrun_options *options);
 
 /* weftrun_processes.c */
 

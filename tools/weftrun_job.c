@@ -417,7 +417,7 @@ int weftrun_job(const weftrun_options *options, const char *session, int signals
     } else {
         supervise(&job, fds);
         drain(&job, fds, !weftrun_processes_end_orphans(job.processes.running == 0));
-        if ((!weftrun_observe_report(options, session) || weftrun_output_failed(job.output)) && !job.status)
+        if ((!weftrun_observe_report(options) || weftrun_output_failed(job.output)) && !job.status)
             job.status = WEFTRUN_EXIT_ERROR;
         weftrun_session_remove_shared_memory(job.processes.pids, job.processes.count, began);
         /* Where ranks were killed while they connected, libpmix 4.2 may lock itself up in there, or worse. */

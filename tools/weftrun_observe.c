@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
- * --counters and --trace: the ranks write what they counted and traced into the session directory (WEFT_COUNTERS, WEFT_TRACE);
- * when they have ended it is added up, and joined. What ranks that were killed did not write is not there.
+ * --counters and --trace: the ranks write what they counted into the session directory (WEFT_COUNTERS), and what they traced into one beside FILE
+ * (WEFT_TRACE); when they have ended it is added up, and joined. What ranks that were killed did not write is not there.
  */
 #include "weftrun.h"
 
+#include <core/config.h>
 #include <core/file.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -29,6 +30,9 @@ struct table {
     struct row rows[MAX_ROWS];
 };
 
+/* The directories that the ranks write to. */
+static char counters[CORE_PATH_BYTES], traces[CORE_PATH_BYTES];
+
 /* Where the timeline grows until it is whole. False: said why. */
 static bool name_unfinished(const char *trace, char path[PATH_MAX]) {
     if (snprintf(path, PATH_MAX, "%s.part", trace) < PATH_MAX)
@@ -47,27 +51,42 @@ static bool can_trace(const char *trace) {
     return false;
 }
 
+/*
+ * A long job's timelines take gigabytes, for which there is room where the user wants the whole one, rather than in the session directory, which is often in
+ * memory. Where no directory can be made there, or its name is too long for WEFT_TRACE, they go to the session's all the same.
+ */
+static bool place_traces(const char *trace, const char *session) {
+    char path[PATH_MAX], absolute[PATH_MAX];
+    snprintf(traces, sizeof(traces), "%s", counters);
+    if (snprintf(path, sizeof(path), "%s.parts-XXXXXX", trace) < PATH_MAX && mkdtemp(path)) {
+        if (realpath(path, absolute) && strlen(absolute) < sizeof(traces) && weftrun_session_extend(session, absolute))
+            memcpy(traces, absolute, strlen(absolute) + 1);
+        else
+            rmdir(path);
+    }
+    return setenv("WEFT_TRACE", traces, 1) == 0;
+}
+
 bool weftrun_observe_open(const weftrun_options *options, const char *session) {
-    char directory[300];
     if (!options->counters && !options->trace)
         return true;
     if (options->trace && !can_trace(options->trace))
         return false;
-    snprintf(directory, sizeof(directory), "%s/observed", session);
-    bool good = mkdir(directory, 0700) == 0;
-    good = good && (!options->counters || setenv("WEFT_COUNTERS", directory, 1) == 0);
-    good = good && (!options->trace || setenv("WEFT_TRACE", directory, 1) == 0);
+    snprintf(counters, sizeof(counters), "%s/observed", session);
+    bool good = mkdir(counters, 0700) == 0;
+    good = good && (!options->counters || setenv("WEFT_COUNTERS", counters, 1) == 0);
+    good = good && (!options->trace || place_traces(options->trace, session));
     if (!good)
-        weftrun_say("cannot make %s: %s", directory, strerror(errno));
+        weftrun_say("cannot make %s: %s", counters, strerror(errno));
     return good;
 }
 
 /* Of the `start`th time that the rank started weft (src/hier/observer.h); NULL: it did not. */
-static FILE *open_part(const char *session, const char *kind, int rank, int start, const char *ending) {
-    char path[400], later[16] = "";
+static FILE *open_part(const char *directory, const char *kind, int rank, int start, const char *ending) {
+    char path[CORE_PATH_BYTES + 64], later[16] = "";
     if (start > 1)
         snprintf(later, sizeof(later), ".%d", start);
-    snprintf(path, sizeof(path), "%s/observed/%s.%d%s%s", session, kind, rank, later, ending);
+    snprintf(path, sizeof(path), "%s/%s.%d%s%s", directory, kind, rank, later, ending);
     return fopen(path, "re");
 }
 
@@ -130,18 +149,18 @@ static void print_table(const struct table *table, int processes) {
     free(text);
 }
 
-static void report_counters(const weftrun_options *options, const char *session) {
+static void report_counters(const weftrun_options *options) {
     struct table table = {0};
     for (int rank = 0; rank < options->processes; rank++) {
         int start = 0;
-        for (FILE *file; (file = open_part(session, "counters", rank, start + 1, "")); start++)
+        for (FILE *file; (file = open_part(counters, "counters", rank, start + 1, "")); start++)
             add_file(&table, file);
         table.processes += start > 0;
     }
     if (table.processes)
         print_table(&table, options->processes);
     else
-        weftrun_say("--counters: no process came to the end of weft_finalize, so there are none");
+        weftrun_say("--counters: no process wrote any, in weft_finalize, so there are none");
 }
 
 /* The events of a part, a line each, between its first line and its last (src/hier/trace_file.c). */
@@ -160,13 +179,13 @@ static void join(FILE *to, FILE *part, bool *any) {
 }
 
 /* All parts, one after the other. How many processes have any. */
-static int join_parts(FILE *to, const weftrun_options *options, const char *session) {
+static int join_parts(FILE *to, const weftrun_options *options) {
     int parts = 0;
     bool any = false;
     fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n", to);
     for (int rank = 0; rank < options->processes; rank++) {
         int start = 0;
-        for (FILE *part; (part = open_part(session, "trace", rank, start + 1, ".json")); start++)
+        for (FILE *part; (part = open_part(traces, "trace", rank, start + 1, ".json")); start++)
             join(to, part, &any);
         parts += start > 0;
     }
@@ -175,7 +194,7 @@ static int join_parts(FILE *to, const weftrun_options *options, const char *sess
 }
 
 /* False: said why. */
-static bool join_traces(const weftrun_options *options, const char *session) {
+static bool join_traces(const weftrun_options *options) {
     char path[PATH_MAX];
     if (!name_unfinished(options->trace, path))
         return false;
@@ -184,7 +203,7 @@ static bool join_traces(const weftrun_options *options, const char *session) {
         weftrun_say("--trace: '%s' cannot be written: %s", path, strerror(errno));
         return false;
     }
-    int parts = join_parts(to, options, session);
+    int parts = join_parts(to, options);
     bool good = !ferror(to);
     good = fclose(to) == 0 && good;
     if (good && parts)
@@ -194,13 +213,13 @@ static bool join_traces(const weftrun_options *options, const char *session) {
     if (!good || !parts)
         unlink(path);
     if (good && parts < options->processes)
-        weftrun_say("--trace: %d of %d processes came to the end of weft_finalize%s", parts, options->processes,
-                    parts ? ", the others are not in it" : ", so there is none");
+        weftrun_say("--trace: %d of %d processes wrote their part, in weft_finalize%s", parts, options->processes,
+                    parts ? "; the others are not in it" : ", so there is none");
     return good;
 }
 
-bool weftrun_observe_report(const weftrun_options *options, const char *session) {
+bool weftrun_observe_report(const weftrun_options *options) {
     if (options->counters)
-        report_counters(options, session);
-    return !options->trace || join_traces(options, session);
+        report_counters(options);
+    return !options->trace || join_traces(options);
 }

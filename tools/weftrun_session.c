@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,9 +41,31 @@ static int remove_entry(const char *path, const struct stat *info, int kind, str
     return 0;
 }
 
-void weftrun_session_remove(const char *path) {
+static void remove_tree(const char *path) {
     if (is_own_directory(path))
         nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+static bool name_extension(const char *session, char name[PATH_MAX]) {
+    return snprintf(name, PATH_MAX, "%s/extension", session) < PATH_MAX;
+}
+
+/* By a link, so that also another weftrun finds it, which sweeps up after one that was killed. */
+bool weftrun_session_extend(const char *path, const char *other) {
+    char name[PATH_MAX];
+    return name_extension(path, name) && symlink(other, name) == 0;
+}
+
+void weftrun_session_remove(const char *path) {
+    char name[PATH_MAX], other[PATH_MAX];
+    if (!is_own_directory(path))
+        return;
+    ssize_t length = name_extension(path, name) ? readlink(name, other, sizeof(other) - 1) : -1;
+    if (length > 0) {
+        other[length] = 0;
+        remove_tree(other);
+    }
+    remove_tree(path);
 }
 
 /* Opens and locks a directory of ours; -1 when it is not ours or somebody holds it. */

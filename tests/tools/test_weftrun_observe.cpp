@@ -3,6 +3,7 @@
 #include "command.h"
 #include "timeline.h"
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <unistd.h>
@@ -191,6 +192,23 @@ TEST_F(Observe, WhatAJobThatDoesNotStartLeaves) {
     EXPECT_EQ(run({"--trace", path("all.json"), PROGRAM}).status, 0);
     EXPECT_TRUE(fs::exists(path("all.json")));
     EXPECT_EQ(entries(), 1u);
+}
+
+// The parts are beside the file, and gone with the job, also where its first or second process was killed.
+TEST_F(Observe, PartsOfTheTimelineAreBesideIt) {
+    for (int number : {0, SIGTERM, SIGKILL}) {
+        Weftrun job({"-n", "2", "--trace", path("all.json"), "sh", "-c",
+                     "echo $WEFT_TRACE; [ $PMIX_RANK = 0 ] || exec " PROGRAM "; sleep 1000"});
+        ASSERT_TRUE(job.wait_for_output("\n", 2)) << job.err();
+        EXPECT_EQ(job.out().find(path("all.json.parts-")), 0u) << job.out();
+        EXPECT_EQ(entries(), 1u);
+        kill(number ? job.pid() : job.second(), number ? number : SIGKILL);
+        EXPECT_NE(job.wait(), 0);
+        EXPECT_TRUE(job.all_gone());
+        for (int looks = 0; looks < 1000 && entries() > 0; looks++) // the one that is left cleans up
+            usleep(10000);
+        EXPECT_EQ(entries(), 0u) << number << job.err();
+    }
 }
 
 TEST_F(Observe, ALinkStaysOne) {
