@@ -68,14 +68,17 @@ void weftrun_session_remove(const char *path) {
     remove_tree(path);
 }
 
-/* Opens and locks a directory of ours; -1 when it is not ours or somebody holds it. */
+/* Opens and locks a directory of ours; -1 and errno when it is not ours (EPERM) or somebody holds it (EWOULDBLOCK). */
 static int lock(const char *path) {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat info;
+    errno = fd < 0 ? errno : EPERM;
     if (fd >= 0 && fstat(fd, &info) == 0 && info.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0)
         return fd;
+    int code = errno;
     if (fd >= 0)
         close(fd);
+    errno = code;
     return -1;
 }
 
@@ -105,30 +108,38 @@ static bool is_at(int fd, const char *path) {
            opened.st_ino == found.st_ino;
 }
 
+/* Makes and locks the directory. 0; an errno, EEXIST where another name may do. */
+static int take_directory(const char *path) {
+    if (mkdir(path, 0700) != 0)
+        return errno;
+    int fd = lock(path), code = errno;
+    if (fd >= 0 && is_at(fd, path))
+        return 0; /* fd stays open: it is the lock */
+    if (fd >= 0)
+        close(fd);
+    if (fd >= 0 || code == EWOULDBLOCK || code == ENOENT)
+        return EEXIST; /* another weftrun's sweep has it */
+    rmdir(path);
+    return code;
+}
+
 bool weftrun_session_open(char *path, size_t bytes) {
     const char *base = base_directory();
     char prefix[64];
     snprintf(prefix, sizeof(prefix), "weftrun-%ld-", (long)geteuid());
     sweep(base, prefix);
-    for (int try = 0; try < 100; try++) {
+    int code = EEXIST;
+    for (int try = 0; try < 100 && code == EEXIST; try++) {
         /* The number is taken when a container with the same process number shares the directory. */
         if (try == 0)
             snprintf(path, bytes, "%s/%s%ld", base, prefix, (long)getpid());
         else
             snprintf(path, bytes, "%s/%s%ld-%d", base, prefix, (long)getpid(), try);
-        if (mkdir(path, 0700) != 0) {
-            if (errno == EEXIST)
-                continue;
-            break;
-        }
-        int fd = lock(path);
-        if (fd >= 0 && is_at(fd, path))
-            return true; /* fd stays open: it is the lock */
-        if (fd >= 0)
-            close(fd);
+        code = take_directory(path);
     }
-    weftrun_say("cannot make the directory %s: %s", path, strerror(errno));
-    return false;
+    if (code)
+        weftrun_say("cannot make and lock the directory %s: %s", path, strerror(code));
+    return code == 0;
 }
 
 static void remove_sysv(const pid_t *pids, int count, time_t start) {

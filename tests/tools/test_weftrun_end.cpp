@@ -202,6 +202,15 @@ TEST(WeftrunEnd, TheDirectoryIsInTmpdir) {
     EXPECT_EQ(job.out().substr(0, 8), "weftrun-") << job.out();
 }
 
+TEST(WeftrunEnd, ADirectoryThatCannotBeLockedIsNotLeft) {
+    setenv("LD_PRELOAD", NO_LOCKS, 1);
+    Result result = run({"true"}); // which looks whether the directory is empty
+    unsetenv("LD_PRELOAD");
+    EXPECT_EQ(result.status, 1);
+    EXPECT_TRUE(contains(result.err, "cannot make and lock the directory ") && contains(result.err, "No locks"))
+        << result.err;
+}
+
 TEST(WeftrunEnd, TheSweepLeavesTheLivingAlone) {
     Weftrun job({"-n", "2", "/bin/sh", "-c", "echo up; read line; " CLIENT " fence"}, "");
     ASSERT_TRUE(job.wait_for_output("up", 2));
