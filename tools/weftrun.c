@@ -94,6 +94,19 @@ static void fill_standard_streams(void) {
         close(fd);
 }
 
+/* In the background of a shell (weftrun … &) nobody may read the terminal. Rank 0, which is in a session without one, would not be stopped but take what is typed for
+ * the shell. */
+static void leave_terminal(void) {
+    pid_t foreground = isatty(STDIN_FILENO) ? tcgetpgrp(STDIN_FILENO) : -1;
+    if (foreground == -1 || foreground == getpgrp())
+        return;
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (null < 0)
+        return;
+    dup2(null, STDIN_FILENO);
+    close(null);
+}
+
 int main(int argc, char **argv) {
     fill_standard_streams();
     weftrun_options options;
@@ -108,6 +121,7 @@ int main(int argc, char **argv) {
     time_t began = time(NULL);
     if (!weftrun_session_open(session, sizeof(session)))
         return WEFTRUN_EXIT_ERROR;
+    leave_terminal();
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     pid_t front = getpid(), job = fork();
     if (job == 0)

@@ -41,12 +41,12 @@ static const char help[] =
     "(ui.perfetto.dev)\n"
     "      --help, --version\n"
     "\n"
-    "The input of weftrun goes to process 0. When a process fails (it is killed, exits with a status other than 0, or\n"
-    "exits without weft_finalize), weftrun says which, ends the others and exits with the status of the first to\n"
-    "fail: its exit status, 128 + signal, or 1. 2: wrong usage; 126, 127: the program cannot be run.\n"
-    "SIGINT, SIGTERM, SIGHUP and SIGQUIT end the job, with 128 + signal (SIGINT ends weftrun itself, too: the same to "
-    "a\n"
-    "shell); the processes have a second to end, unless there is another signal.\n"
+    "The input of weftrun goes to process 0, unless it is a terminal in whose background weftrun is started.\n"
+    "When a process fails (it is killed, exits with a status other than 0, or exits without weft_finalize),\n"
+    "weftrun says which, ends the others and exits with the status of the first to fail: its exit status, 128 +\n"
+    "signal, or 1. 2: wrong usage; 126, 127: the program cannot be run. SIGINT, SIGTERM, SIGHUP and SIGQUIT end\n"
+    "the job, with 128 + signal (SIGINT ends weftrun itself, too, which is the same to a shell); the processes\n"
+    "have a second to end, unless there is another signal.\n"
     "A process runs one program that uses weft, not several in a row.\n"
     "On SIGUSR1 weftrun prints what every thread waits in, and the job goes on. SIGUSR2 goes to the processes.\n";
 

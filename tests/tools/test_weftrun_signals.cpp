@@ -151,3 +151,14 @@ TEST(WeftrunTerminal, TimeOutThoughItsTerminalTakesNothing) {
         script({"--timeout", "50"}, WEFTRUN " --timeout 1 --tag-output yes >" + terminal.path() + " 2>&1; echo $?"));
     EXPECT_EQ(result.out, "124\n") << result.err;
 }
+
+// By a shell with job control, whose terminal it is.
+TEST(WeftrunTerminal, InTheBackgroundNobodyReadsIt) {
+    Terminal terminal;
+    for (const char *background : {"", " & wait"}) {
+        Result result =
+            run(script({"--timeout", "50"}, "setsid -c -w sh -c 'set -m; " WEFTRUN " readlink /proc/self/fd/0" +
+                                                std::string(background) + "' <" + terminal.path()));
+        EXPECT_EQ(result.out, (*background ? "/dev/null" : terminal.path()) + "\n") << result.err;
+    }
+}
