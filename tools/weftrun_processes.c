@@ -72,11 +72,23 @@ static _Noreturn void become(const struct start *start) {
     _exit(WEFTRUN_EXIT_NOT_FOUND);
 }
 
-/* weftrun has a connection and perhaps two pipes a rank. The usual soft limit is low for the sake of programs with select(). */
-static void raise_file_limit(struct rlimit *before) {
+/* What weftrun has open besides what it has for each rank: libpmix's, its own, and what is open for a moment. */
+enum { OWN_FILES = 32 };
+
+/*
+ * weftrun has two connections a rank, for PMIx and for roll-calls, and perhaps two pipes. The usual soft limit is low for the sake of programs with select(). With
+ * too low a hard one ranks would wait in weft_init for an answer. False: said so.
+ */
+static bool raise_file_limit(struct rlimit *before, int processes, bool piped) {
     getrlimit(RLIMIT_NOFILE, before);
     struct rlimit raised = {before->rlim_max, before->rlim_max};
     setrlimit(RLIMIT_NOFILE, &raised);
+    const rlim_t needed = (rlim_t)processes * (piped ? 4 : 2) + OWN_FILES;
+    if (before->rlim_max >= needed) /* RLIM_INFINITY is the highest number */
+        return true;
+    weftrun_say("%d processes%s take %llu open files, and no more than %llu are allowed (ulimit -Hn)", processes,
+                piped ? " and --tag-output" : "", (unsigned long long)needed, (unsigned long long)before->rlim_max);
+    return false;
 }
 
 static bool start_rank(weftrun_processes *processes, int rank, struct start *start, weftrun_output *output) {
@@ -111,14 +123,14 @@ bool weftrun_processes_start(weftrun_processes *processes, const weftrun_options
     processes->pids = calloc((size_t)count, sizeof(*processes->pids));
     processes->ended = calloc((size_t)count, sizeof(*processes->ended));
     bool good = processes->pids && processes->ended && null >= 0 && pipe2(error_pipe, O_CLOEXEC | O_NONBLOCK) == 0;
-    if (!good) {
+    if (!good)
         weftrun_say("cannot start the processes: %s", strerror(errno));
-        processes->count = 0; /* pids and ended may be missing */
-    }
     processes->error_fd = error_pipe[0];
     struct start start = {
         .program = options->program, .mask = inherited_mask, .error_fd = error_pipe[1], .parent = getpid()};
-    raise_file_limit(&start.files);
+    good = good && raise_file_limit(&start.files, count, output);
+    if (!good)
+        processes->count = 0; /* none was started, and pids and ended may be missing */
     for (int rank = 0; good && rank < count; rank++) {
         processes->ended[rank] = true; /* until it was started */
         start.rank = rank;

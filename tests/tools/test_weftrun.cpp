@@ -139,6 +139,20 @@ TEST(Weftrun, HandsOnNoDescriptorsOfItsOwn) {
         EXPECT_TRUE(contains(line, "/proc/")) << line;
 }
 
+TEST(Weftrun, SaysThatThereAreTooFewDescriptors) {
+    Result few =
+        run(script({}, "ulimit -n 110; " WEFTRUN " --tag-output -n 20 echo up; echo $?; " WEFTRUN " -n 40 echo up"));
+    EXPECT_EQ(few.status, 1);
+    EXPECT_EQ(few.out, "1\n");
+    EXPECT_TRUE(contains(few.err, "20 processes and --tag-output take 112 open files, and no more than 110 "))
+        << few.err;
+    EXPECT_TRUE(contains(few.err, "40 processes take 112 open files, and no more than 110 ")) << few.err;
+    EXPECT_EQ(
+        run(script({}, "ulimit -n 110; " WEFTRUN " --tag-output -n 19 true && " WEFTRUN " -n 39 " CLIENT " fence"))
+            .status,
+        0);
+}
+
 TEST(Weftrun, TagsEachLine) {
     Result result = run(script({"-n", "3", "--tag-output"}, "echo a; echo; printf c; echo wrong >&2"));
     EXPECT_EQ(result.status, 0);
