@@ -41,9 +41,11 @@ static int pmix_fence(inter_bootstrap *self) {
     if (status == PMIX_SUCCESS)
         return WEFT_SUCCESS;
     if (status == PMIX_ERR_PARTIAL_SUCCESS || status == PMIX_ERR_LOST_CONNECTION)
-        return core_error(WEFT_ERR_PROC_FAILED, "a process of the job ended before it came to a fence: %s (each runs one program that uses weft, "
-                          "not several in a row)",
-                          PMIx_Error_string(status));
+        return core_error(
+            WEFT_ERR_PROC_FAILED,
+            "a process of the job ended before it came to a fence: %s (each runs one program that uses weft, "
+            "not several in a row)",
+            PMIx_Error_string(status));
     return failed("complete a fence", status);
 }
 

@@ -356,9 +356,10 @@ TEST(RollCallOf, AJobThatHasNotBegun) {
     ASSERT_TRUE(job.reports("process 1: before"));
     job.go_on();
     EXPECT_EQ(job->wait(), 0) << job->err();
-    EXPECT_EQ(job.lines(),
-              (Lines{"weftrun: roll-call of 2 processes:", "  process 0: before the end of weft_init or after weft_finalize",
-                     "  process 1: before the end of weft_init or after weft_finalize"}));
+    EXPECT_EQ(
+        job.lines(),
+        (Lines{"weftrun: roll-call of 2 processes:", "  process 0: before the end of weft_init or after weft_finalize",
+               "  process 1: before the end of weft_init or after weft_finalize"}));
 }
 
 TEST(RollCallOf, AProcessThatDoesNotCallInit) {

@@ -129,13 +129,16 @@ TEST(WeftrunSignals, AUserSignalReachesTheRanks) {
 
 // Ctrl-Z: front and ranks stop, and go on when the shell says so.
 TEST(WeftrunSignals, AJobIsStoppedAndContinued) {
-    Result result = run(script({}, WEFTRUN " --timeout 50 sh -c 'echo $$ >$XDG_RUNTIME_DIR/pid; exec sleep 1' & "
-                                           "until [ -s $XDG_RUNTIME_DIR/pid ]; do sleep 0.05; done; "
-                                           "read rank <$XDG_RUNTIME_DIR/pid; rm $XDG_RUNTIME_DIR/pid; kill -TSTP $!; "
-                                           "until grep -q 'State:.T' /proc/$!/status && "
-                                           "grep -q 'State:.T' /proc/$rank/status; do sleep 0.05; done; "
-                                           "kill -CONT $!; wait $!; echo $?"));
-    EXPECT_EQ(result.out, "0\n") << result.err;
+    Result result = run(script({"--timeout", "50"},
+                               WEFTRUN " sh -c 'echo $$ >$XDG_RUNTIME_DIR/pid; exec sleep 1000' & "
+                                       "until [ -s $XDG_RUNTIME_DIR/pid ]; do sleep 0.05; done; "
+                                       "read rank <$XDG_RUNTIME_DIR/pid; rm $XDG_RUNTIME_DIR/pid; kill -TSTP $!; "
+                                       "for each in $! $rank; do "
+                                       "until grep -q 'State:.T' /proc/$each/status; do sleep 0.05; done; done; "
+                                       "kill -CONT $!; "
+                                       "while grep -q 'State:.T' /proc/$rank/status; do sleep 0.05; done; "
+                                       "kill $!; wait $!; echo $?"));
+    EXPECT_EQ(result.out, "143\n") << result.err;
 }
 
 // Its process group has nobody who would continue it: ssh -t HOST weftrun.
