@@ -13,10 +13,11 @@
 typedef struct hier_caller {
     const char *call;
     const void *place;
+    unsigned step; /* tells collectives of one call apart that are alike otherwise */
 } hier_caller;
 
 /** In a public function. */
-#define HIER_CALLER ((hier_caller){__func__, __builtin_return_address(0)})
+#define HIER_CALLER ((hier_caller){__func__, __builtin_return_address(0), 0})
 
 /** As weft_allgather: `bytes` bytes of each rank; `own` may be WEFT_IN_PLACE. */
 int hier_exchange(weft_comm *comm, hier_caller by, const void *own, size_t bytes, void *all);

@@ -105,7 +105,7 @@ static hier_arguments arguments_by(hier_caller by, enum inter_collective collect
     hier_arguments arguments;
     hier_arguments_begin(&arguments, collective, by.call);
     arguments.caller = by.place;
-    arguments.counted = hier_chain_text(arguments.counted, by.call);
+    arguments.counted = hier_chain(hier_chain_text(arguments.counted, by.call), by.step);
     return arguments;
 }
 

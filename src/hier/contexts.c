@@ -112,9 +112,11 @@ int hier_contexts_agree(weft_comm *parent, hier_caller by, int count, uint32_t *
     /* A thread that has left and entered again goes on where the others are. */
     unsigned *steps = parent->member ? &parent->member->steps : &parent->context_steps;
     unsigned first = parent->context % FIRST_WORDS, step = 2 * (parent->context / FIRST_WORDS) + 1;
-    unsigned in_vain = 0; /* rounds since one brought something, or met another agreement */
+    unsigned in_vain = 0; /* rounds since one brought something, or met another agreement … */
+    unsigned most =
+        64 * HIER_CONTEXT_WORDS; /* … which may wait for this thread's process to come to it: so many in all */
     int found = 0, code = WEFT_SUCCESS;
-    while (found < count && in_vain < HIER_CONTEXT_WORDS && !code) {
+    while (found < count && in_vain < HIER_CONTEXT_WORDS && most && !code) {
         uint64_t chosen;
         bool calm;
         /* An odd step comes to all words. The one that brought something last is the first one next time, on all ranks. */
@@ -122,6 +124,7 @@ int hier_contexts_agree(weft_comm *parent, hier_caller by, int count, uint32_t *
         code = agree_on_word(parent, by, word, count - found, &chosen, &calm);
         in_vain = chosen || !calm ? 0 : in_vain + 1;
         *steps += !chosen;
+        most -= !chosen;
         for (; chosen; chosen &= chosen - 1)
             numbers[found++] = word * 64 + (uint32_t)__builtin_ctzll(chosen);
     }

@@ -137,7 +137,9 @@ static int make_own(making *of) {
 static int exchange_results(making *of, int error, weft_team **team) {
     weft_comm *parent = of->parent;
     result own = {(uint64_t)(uintptr_t)of->team, error};
-    int code = hier_exchange(parent, of->by, &own, sizeof(own), of->results);
+    hier_caller by = of->by;
+    by.step = 1; /* who had no memory for this one and calls again is not to be taken for one of it */
+    int code = hier_exchange(parent, by, &own, sizeof(own), of->results);
     of->in_doubt = code;
     for (int rank = 0; !code && !error && rank < parent->size; rank++)
         if (of->results[rank].error)
@@ -283,6 +285,8 @@ static int derive(weft_comm *parent, int color, int key, weft_comm **made, hier_
     own.error = hier_split_begin(&of.plan, parent, by.call);
     if (!made)
         own.error = core_error(WEFT_ERR_ARG, "rank %d: %s: made is NULL", parent->rank, by.call);
+    if (!own.error && !parent->team)
+        own.error = hier_agree_reserve(parent, by, 2); /* of what contexts.c agrees on */
     of.entries = calloc((size_t)parent->size, sizeof(*of.entries) + sizeof(*of.results));
     if (of.entries) {
         of.results = (result *)(of.entries + parent->size);

@@ -274,8 +274,18 @@ static int part(hier_world *world, bool forced) {
     return code;
 }
 
+/* What threads have left to be done, and to be told, while the others are there. */
+static void end_errands(hier_world *world) {
+    hier_funnel_enter(world);
+    (void)hier_run_errands(world);
+    hier_ledger_tell_trips(world);
+    hier_funnel_leave(world);
+}
+
 static int end(hier_world *world, const void *caller) {
     bool forced = false;
+    if (world->transport)
+        end_errands(world);
     int code = world->transport ? meet(world, caller, &forced) : WEFT_SUCCESS;
     /* The others know nothing of the call, and wait for it to be made again: all stays as it was. */
     if (code == WEFT_ERR_NOMEM && !hier_ledger_is_broken(world->process_comm->ledger))

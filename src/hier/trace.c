@@ -51,7 +51,7 @@ int hier_trace_align(hier_world *world) {
         code = weft_barrier(comm);
     uint64_t now = core_now_ns();
     if (!code)
-        code = hier_exchange(comm, (hier_caller){"weft_init", NULL}, &now, sizeof(now), clocks);
+        code = hier_exchange(comm, (hier_caller){"weft_init", NULL, 0}, &now, sizeof(now), clocks);
     /* The same for all processes of a host: they have one clock. */
     while (hier_world_host(world, first) != hier_world_host(world, comm->rank))
         first++;

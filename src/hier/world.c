@@ -216,7 +216,7 @@ static int agree(hier_world *world, uint64_t *says) {
     uint64_t words[] = {*says, settings, ~settings};
     const bool overridden = world->selector.overridden;
     world->selector.overridden = false;
-    int code = hier_agree(world->process_comm, (hier_caller){"weft_init", NULL}, words, 3, WEFT_BAND);
+    int code = hier_agree(world->process_comm, (hier_caller){"weft_init", NULL, 0}, words, 3, WEFT_BAND);
     world->selector.overridden = overridden;
     hier_requests_free(world->process_comm); /* what the agreement itself went by is not what the rules say now */
     *says = words[0];

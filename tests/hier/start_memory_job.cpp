@@ -87,6 +87,29 @@ TEST(StartMemory, PersistentIsPreparedAgain) {
     EXPECT_EQ(weft_finalize(), WEFT_SUCCESS);
 }
 
+// The first that needs an allreduce of the processes.
+TEST(StartMemory, CommunicatorIsDuplicatedAgain) {
+    int failed = 1;
+    for (size_t number = 1; failed && !HasFailure(); number++) {
+        SCOPED_TRACE("allocation " + std::to_string(number));
+        ASSERT_EQ(weft_init(nullptr), WEFT_SUCCESS) << weft_last_error();
+        weft_comm *made = nullptr;
+        short_memory::fail(weft_rank(weft_process_comm()) == 1 ? number : 0);
+        int code = weft_comm_dup(weft_process_comm(), &made);
+        failed = short_memory::failed();
+        short_memory::fail(0);
+        if (code) {
+            EXPECT_EQ(code, WEFT_ERR_NOMEM) << weft_last_error();
+            EXPECT_EQ(weft_comm_dup(weft_process_comm(), &made), WEFT_SUCCESS) << weft_last_error();
+        }
+        failed = largest(failed);
+        EXPECT_EQ(weft_barrier(made), WEFT_SUCCESS) << weft_last_error();
+        EXPECT_EQ(weft_comm_free(&made), WEFT_SUCCESS);
+        EXPECT_EQ(weft_finalize(), WEFT_SUCCESS) << weft_last_error();
+        EXPECT_TRUE(failed || number > 3);
+    }
+}
+
 // Under MULTIPLE, where the processes open channels and tell each other their addresses.
 TEST(StartMemory, TeamIsMadeAgain) {
     weft_options options{};
