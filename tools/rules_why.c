@@ -6,6 +6,7 @@
 #include <core/error.h>
 #include <errno.h>
 #include <getopt.h>
+#include <intra/team.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -227,7 +228,29 @@ static void print_override(const hier_selector *selector, const hier_key *key) {
                hier_thread_override_serves(fixed, *key)         ? ""
                : key->bracketed && fixed->thread != HIER_INLINE ? brackets
                : fixed->thread == HIER_DIRECT                   ? " gives way: no other process's memory can be read"
-                                                                : " gives way: more bytes than a cell has room for");
+               : key->bytes > INTRA_INLINE_BYTES                ? " gives way: more bytes than a cell has room for"
+                                                                : " gives way: more blocks than there is room for");
+}
+
+/* What is read directly needs to know where, which alltoallv brings; and where no process has several threads they go together in nothing. */
+static void print_remarks(const hier_selector *selector, const hier_key *key, hier_choice choice) {
+    const bool alone =
+        key->nodes > 1 && key->threads == 1 && !key->bracketed &&
+        !inter_is(key->collective, INTER_BIT(INTER_BARRIER) | INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV));
+    if (alone) {
+        printf("(nodes of one thread: the processes' messages alone, by %s)\n", choice.process->name);
+    } else if (key->collective == INTER_ALLTOALL && !inter_is(INTER_ALLTOALLV, choice.process->collectives)) {
+        printf("(on thread communicators by the rules of alltoallv: %s moves equal blocks only)\n",
+               choice.process->name);
+    } else if (choice.thread == HIER_DIRECT && !inter_is(INTER_ALLTOALLV, choice.process->collectives)) {
+        hier_key where = *key;
+        where.collective = INTER_ALLTOALLV;
+        where.bytes = 0;
+        printf("(%s only where the blocks are not read: who reads them learns where they lie by %s)\n",
+               choice.process->name, hier_select_unfixed(selector, where).process->name);
+    }
+    if (choice.process->needs_counts && inter_is(key->collective, UNKNOWN_BYTES))
+        printf("(on thread communicators by the rules: %s needs all counts)\n", choice.process->name);
 }
 
 static hier_choice print_choice(const hier_selector *selector, const hier_key *key) {
@@ -235,11 +258,7 @@ static hier_choice print_choice(const hier_selector *selector, const hier_key *k
     printf("\n");
     print_override(selector, key);
     printf("chosen: %s/%s\n", choice.process->name, hier_thread_algorithm_name(choice.thread));
-    if (key->collective == INTER_ALLTOALL && !inter_is(INTER_ALLTOALLV, choice.process->collectives))
-        printf("(on thread communicators by the rules of alltoallv: %s moves equal blocks only)\n",
-               choice.process->name);
-    if (choice.process->needs_counts && inter_is(key->collective, UNKNOWN_BYTES))
-        printf("(on thread communicators by the rules: %s needs all counts)\n", choice.process->name);
+    print_remarks(selector, key, choice);
     return choice;
 }
 
@@ -254,6 +273,7 @@ int rules_why(int argc, char **argv) {
         fprintf(stderr, "weft-info: %s\n", weft_last_error());
         return EXIT_FAILURE;
     }
+    asked.key.reads &= config.lines != 0; /* it is the lines that tell whose memory can be read */
     print_question(&asked);
     print_rules(&selector, &asked.key);
     hier_choice choice = print_choice(&selector, &asked.key);

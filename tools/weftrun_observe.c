@@ -67,9 +67,21 @@ static bool place_traces(const char *trace, const char *session) {
     return setenv("WEFT_TRACE", traces, 1) == 0;
 }
 
+/* What the user has set for the processes themselves they would not find. */
+static bool is_unset(const char *option, const char *variable) {
+    const char *value = getenv(variable);
+    if (!value || !*value)
+        return true;
+    weftrun_say("%s is \"%s\", and %s sets it too: give one of them", variable, value, option);
+    return false;
+}
+
 bool weftrun_observe_open(const weftrun_options *options, const char *session) {
     if (!options->counters && !options->trace)
         return true;
+    if ((options->counters && !is_unset("--counters", "WEFT_COUNTERS")) ||
+        (options->trace && !is_unset("--trace", "WEFT_TRACE")))
+        return false;
     if (options->trace && !can_trace(options->trace))
         return false;
     snprintf(counters, sizeof(counters), "%s/observed", session);

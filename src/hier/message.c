@@ -192,7 +192,6 @@ int hier_message_send(hier_message *message) {
     int node = hier_layout_node(comm->layout, place), thread = place - (int)comm->layout->offsets[node];
     bool listens = false;
     hier_mailbox_enter(comm);
-    hier_observe_send(comm, node, envelope->bytes);
     if (node == comm->node) {
         intra_mailbox *to = comm->team ? &comm->team->mailboxes[thread] : comm->mailbox;
         message->base.over =
@@ -202,6 +201,8 @@ int hier_message_send(hier_message *message) {
         code = send_away(message, node, thread);
         listens = is_to_listen(comm, envelope->bytes);
     }
+    if (!code)
+        hier_observe_send(comm, node, envelope->bytes);
     hier_mailbox_leave(comm);
     if (listens)
         listen_to_others(comm);

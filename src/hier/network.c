@@ -441,9 +441,11 @@ static bool await_leader(hier_call *call) {
         return false;
     core_flag *flag = &call->meeting.release->flag;
     uint64_t value = intra_value(&call->meeting, HIER_RELEASED);
-    const core_waiting *waiting = &call->meeting.team->waiting;
-    if (!core_flag_wait_hot(flag, value, call->meeting.hot))
-        core_flag_wait_slow(flag, value, waiting, hier_idle, call);
+    if (!core_flag_wait_hot(flag, value, call->meeting.hot)) {
+        const uint64_t began = core_ticks();
+        core_flag_wait_slow(flag, value, &call->meeting.team->waiting, hier_idle, call);
+        call->meeting.member->waited_ticks += core_ticks() - began;
+    }
     return true;
 }
 

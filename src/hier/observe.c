@@ -24,11 +24,14 @@ static bool is_host(const weft_comm *comm, const hier_arguments *a) {
     return root_node == comm->node ? comm->rank == a->root : comm->thread == 0;
 }
 
-static size_t sum_of(const size_t *counts, size_t ranks) {
-    size_t sum = 0;
-    for (size_t rank = 0; rank < ranks; rank++)
-        sum += counts[rank];
-    return sum;
+/* Blocks that are not empty, and what they are of. */
+static hier_moved sum_of(const size_t *counts, size_t ranks, size_t element_bytes) {
+    hier_moved sum = {0, 0};
+    for (size_t rank = 0; rank < ranks; rank++) {
+        sum.messages += counts[rank] > 0;
+        sum.bytes += counts[rank] * element_bytes;
+    }
+    return element_bytes ? sum : (hier_moved){0, 0};
 }
 
 /* See weft/counters.h. */
@@ -54,9 +57,10 @@ hier_moved hier_moved_otherwise(const weft_comm *comm, const hier_arguments *a) 
         bytes = a->own_bytes;
         blocks = !is_host(comm, a);
         break;
-    case INTER_ALLGATHERV:
-        bytes = sum_of(a->recv_counts, ranks) * a->recv_type->size_bytes;
-        return (hier_moved){bytes ? others * ranks : 0, others * bytes};
+    case INTER_ALLGATHERV: {
+        const hier_moved all = sum_of(a->recv_counts, ranks, a->recv_type->size_bytes);
+        return (hier_moved){others * all.messages, others * all.bytes};
+    }
     case INTER_ALLTOALLV:
     case INTER_ALLTOALLW:
         return received(comm, a);
@@ -93,7 +97,7 @@ static hier_event *end_call(weft_comm *comm) {
     const hier_noted *noted = &comm->noted;
     hier_event *event = hier_trace_place(hier_observer_of(comm));
     if (event) {
-        event->kind = HIER_EVENT_CALL;
+        event->kind = comm->team || hier_is_funneled(comm->world) ? HIER_EVENT_CALL : HIER_EVENT_ASYNC;
         event->began_ticks = noted->began_ticks;
         event->ended_ticks = core_ticks();
         event->network_ticks[0] = noted->network_ticks[0];

@@ -194,6 +194,7 @@ static void run(hier_operation *request) {
     memset(counts.layouts, 0, sizeof(counts.layouts)); /* of the blocks, at the start before */
     counts.send = NULL;
     counts.recv = request->plan.arrays;
+    counts.counted_as = INTER_COLLECTIVES; /* no user's data */
     execution->finished = counts_came;
     inter_execution_run(execution, request->id, &counts);
 }

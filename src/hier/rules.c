@@ -422,7 +422,7 @@ const hier_rule hier_rules[] = {
     {INTER_REDUCE_SCATTER,       ANY, ANY, MIB(4),   "nbBDE",                  0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER,       ANY, ANY, ALL,      "nbBKT",                  KIB(16),  HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER,       ANY, ANY, ALL,      "MSTReduce+MSTScatterv",  0,        HIER_SLICES, HIER_MODEL},
-    {INTER_REDUCE_SCATTER,       ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_REDUCE_SCATTER,         1, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_REDUCE_SCATTER,       ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
 
     {INTER_REDUCE_SCATTER_BLOCK,   1,   2, INLINE,   "nbBDE",                  0,        HIER_INLINE, HIER_STRUCTURE},
@@ -461,7 +461,7 @@ const hier_rule hier_rules[] = {
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, MIB(4),   "nbBDE",                  0,        HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, ALL,      "nbBKT",                  KIB(16),  HIER_SLICES, HIER_MODEL},
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, ALL,      "MSTReduce+MSTScatterv",  0,        HIER_SLICES, HIER_MODEL},
-    {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_REDUCE_SCATTER_BLOCK,   1, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
 
     {INTER_SCAN,                   1,   2, 512,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
@@ -494,7 +494,7 @@ const hier_rule hier_rules[] = {
     {INTER_SCAN,                 256, ANY, ALL,      "linear",                 KIB(16),  HIER_SLICES, HIER_MODEL},
     {INTER_SCAN,                 ANY, ANY, MIB(2),   "BDE",                    KIB(64),  HIER_SLICES, HIER_MODEL},
     {INTER_SCAN,                 ANY, ANY, ALL,      "linear",                 KIB(16),  HIER_SLICES, HIER_MODEL},
-    {INTER_SCAN,                 ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_SCAN,                   1, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_SCAN,                 ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
 
     {INTER_EXSCAN,                 1,   2, 512,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
@@ -526,7 +526,7 @@ const hier_rule hier_rules[] = {
     {INTER_EXSCAN,               256, ANY, ALL,      "linear",                 KIB(16),  HIER_SLICES, HIER_MODEL},
     {INTER_EXSCAN,               ANY, ANY, MIB(2),   "BDE",                    KIB(64),  HIER_SLICES, HIER_MODEL},
     {INTER_EXSCAN,               ANY, ANY, ALL,      "linear",                 KIB(16),  HIER_SLICES, HIER_MODEL},
-    {INTER_EXSCAN,               ANY, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_EXSCAN,                 1, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_EXSCAN,               ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
 };
 // clang-format on

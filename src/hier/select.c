@@ -57,7 +57,8 @@ hier_choice hier_select_fixed(const hier_selector *selector, hier_key key, hier_
         choice.thread = fixed->thread;
     if (!hier_process_override_serves(fixed, key))
         return choice;
-    if (choice.thread == HIER_DIRECT && !fixed->has_thread) { /* whoever names it has it carry the data */
+    if (choice.thread == HIER_DIRECT &&
+        !hier_thread_override_serves(fixed, key)) { /* whoever names it has it carry the data */
         key.reads = false;
         choice = hier_select_unfixed(selector, key);
     }

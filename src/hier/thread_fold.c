@@ -314,5 +314,7 @@ static bool by_slices(hier_call *call) {
 bool hier_thread_fold(hier_call *call) {
     bool one_result = inter_is(call->arguments->collective, INTER_BIT(INTER_REDUCE) | INTER_BIT(INTER_ALLREDUCE));
     bool fits = hier_single_node(call) || (one_result && hier_leaves_of(call)->own == 1);
-    return call->choice.thread == HIER_INLINE && fits ? by_inline(call) : by_slices(call);
+    if (!fits)
+        call->choice.thread = HIER_SLICES; /* which is told of */
+    return call->choice.thread == HIER_INLINE ? by_inline(call) : by_slices(call);
 }

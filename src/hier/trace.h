@@ -15,8 +15,8 @@
 #define HIER_TRACE_MOST ((size_t)1 << 19)
 
 enum hier_event_kind {
-    HIER_EVENT_CALL,  /* a blocking call: nothing else happens on its track meanwhile */
-    HIER_EVENT_ASYNC, /* from start to completion; others overlap */
+    HIER_EVENT_CALL, /* a blocking call: nothing else happens on its track meanwhile */
+    HIER_EVENT_ASYNC, /* from start to completion, or a call on processes, of which several threads may be in some: others overlap */
 };
 
 typedef struct hier_event {

@@ -286,7 +286,12 @@ TEST(CountersOfBlocks, AreThoseOfTheirTypesAndCounts) {
         const ptrdiff_t displs[] = {0, 1, 2}, bytes[] = {0, 8, 16};
         EXPECT_EQ(weft_alltoallw(out, ones, bytes, sent, in, ones, bytes, received, comm), WEFT_SUCCESS);
         EXPECT_EQ(weft_alltoallv(out, some, displs, WEFT_INT, in, some, displs, WEFT_INT, comm), WEFT_SUCCESS);
+        const size_t last[] = {0, 0, 2};
+        EXPECT_EQ(weft_allgatherv(out, last[rank], WEFT_INT, in, last, displs, WEFT_INT, comm), WEFT_SUCCESS);
     });
+    const weft_traffic &gathered = sum.rows[WEFT_COUNTED_ALLGATHERV].inside;
+    EXPECT_EQ(gathered.messages, 2u); // 2→0, 2→1
+    EXPECT_EQ(gathered.bytes, 2u * 2 * sizeof(int));
     const weft_traffic &by_types = sum.rows[WEFT_COUNTED_ALLTOALLW].inside;
     EXPECT_EQ(by_types.messages, 6u);
     EXPECT_EQ(by_types.bytes, 2u * (4 + 8 + 8));

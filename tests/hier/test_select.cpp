@@ -244,6 +244,8 @@ TEST_F(Selector, WhatIsForcedBetweenProcessesCarriesTheData) {
     EXPECT_EQ(choice(INTER_ALLTOALL, 2, 1 << 20), "PAIR/flags");
     parse("alltoall=PAIR/direct");
     EXPECT_EQ(choice(INTER_ALLTOALL, 2, 1 << 20), "PAIR/direct");
+    parse("alltoall=PAIR/inline"); // which gives way: of so many bytes
+    EXPECT_EQ(choice(INTER_ALLTOALL, 2, 1 << 20), "PAIR/flags");
 }
 
 // Four processes on the hosts 7, 7, 7 and 8, and nodes that are some of them.

@@ -99,7 +99,12 @@ TEST(Why, ThreadsAndTheOrderOfOperands) {
     EXPECT_EQ(line_of(many.out, "alltoall any 1 "),
               "alltoall any 1 64K BRUCK/flags model no: 2 threads a node, at most 1");
     Result one = run({"--why", "alltoall", "--bytes", "800", "--nodes", "100"});
-    EXPECT_EQ(count(one.out, "chosen: BRUCK/flags\n(on thread communicators by the rules of alltoallv"), 1) << one.out;
+    EXPECT_EQ(count(one.out, "chosen: BRUCK/flags\n(nodes of one thread: the processes' messages alone, by BRUCK)"), 1)
+        << one.out;
+    setenv("WEFT_ALGORITHM", "alltoall=BRUCK", 1);
+    Result two = run({"--why", "alltoall", "--bytes", "800", "--nodes", "100", "--threads", "2"});
+    unsetenv("WEFT_ALGORITHM");
+    EXPECT_EQ(count(two.out, "chosen: BRUCK/flags\n(on thread communicators by the rules of alltoallv"), 1) << two.out;
     Result ordered = run({"--why=reduce_scatter", "--noncommutative", "--nodes=3", "--bytes=1M"});
     EXPECT_EQ(line_of(ordered.out, "reduce_scatter 6"),
               "reduce_scatter 6 any 1M nbBKT:16K/slices model no: loses the order of the ranks");
@@ -107,6 +112,25 @@ TEST(Why, ThreadsAndTheOrderOfOperands) {
     EXPECT_EQ(count(ordered.out, "us  loses the order of the ranks\n"), 6) << ordered.out;
     Result unknown = run({"--why", "gatherv", "--bytes", "1M"});
     EXPECT_EQ(count(unknown.out, "no rule asks for them"), 1) << unknown.out;
+}
+
+// Whoever reads blocks directly needs to be told where they lie; and reading needs the shared memory of a host.
+TEST(Why, WhatIsReadDirectly) {
+    const std::vector<std::string> asked = {"--why", "allgather", "--bytes", "64K",       "--nodes",
+                                            "4",     "--threads", "4",       "--machine", "processes=4"};
+    Result direct = run(asked);
+    EXPECT_EQ(line_of(direct.out, "chosen:"), "chosen: nbFT/direct") << direct.out;
+    EXPECT_EQ(count(direct.out, "(nbFT only where the blocks are not read: who reads them learns where they lie by nb"),
+              1)
+        << direct.out;
+    setenv("WEFT_LINES", "off", 1);
+    Result carried = run(asked);
+    unsetenv("WEFT_LINES");
+    EXPECT_EQ(count(line_of(carried.out, "chosen:"), "direct"), 0) << carried.out;
+    setenv("WEFT_ALGORITHM", "allgather=/inline", 1);
+    Result full = run({"--why", "allgather", "--bytes", "512", "--nodes", "16", "--threads", "16"});
+    unsetenv("WEFT_ALGORITHM");
+    EXPECT_EQ(count(full.out, "/inline gives way: more blocks than there is room for"), 1) << full.out;
 }
 
 TEST(Why, ReproducibleSums) {

@@ -185,6 +185,19 @@ TEST_F(Observe, AFileThatCannotGrowIsNamedFirst) {
     EXPECT_EQ(entries(), 1u);
 }
 
+// Processes find one of them only.
+TEST_F(Observe, OptionsAndVariablesOfTheSameAreNotBothGiven) {
+    Result counted = run({"--counters", "-x", "WEFT_COUNTERS=" + path("mine"), PROGRAM});
+    EXPECT_NE(counted.status, 0);
+    EXPECT_TRUE(contains(counted.err, "WEFT_COUNTERS is \"" + path("mine") + "\", and --counters sets it too"))
+        << counted.err;
+    Result traced = run({"--trace", path("all.json"), "-x", "WEFT_TRACE=" + path("mine"), PROGRAM});
+    EXPECT_NE(traced.status, 0);
+    EXPECT_TRUE(contains(traced.err, "WEFT_TRACE is \"" + path("mine") + "\"")) << traced.err;
+    EXPECT_EQ(entries(), 0u);
+    EXPECT_EQ(run({"--counters", "-x", "WEFT_COUNTERS=", PROGRAM}).status, 0);
+}
+
 TEST_F(Observe, WhatAJobThatDoesNotStartLeaves) {
     EXPECT_EQ(run({"--trace", path("all.json"), "/tmp"}).status, 126);
     EXPECT_EQ(entries(), 0u);
