@@ -17,6 +17,9 @@ constexpr size_t proof_parts = sanitized ? parts : 1; // what is proven is prove
 // Elements of a long vector. Sanitizers' allocators get long pieces from the system each time, and their pages are dear.
 constexpr size_t long_count = sanitized ? 1500 : 5000;
 
+// Of calls that each take worlds of their own sanitizers look at one in so many.
+constexpr size_t call_parts = sanitized ? 3 : 1;
+
 // Of the numbers of ranks above 64 an algorithm takes one in so many.
 constexpr int rank_parts = int(std::min<size_t>(parts, 4));
 

@@ -90,7 +90,8 @@ inter_algorithm chosen(const JobShape &shape, inter_collective kind, size_t byte
     return *hier_select(&selector, key).process;
 }
 
-const std::vector<size_t> lengths = {8, effort::sanitized ? 600 : 2048}; // in words
+const std::vector<size_t> lengths =
+    effort::sanitized ? std::vector<size_t>{600} : std::vector<size_t>{8, 2048}; // in words
 
 class Counters : public ::testing::TestWithParam<std::vector<int>> {};
 

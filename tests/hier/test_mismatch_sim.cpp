@@ -40,16 +40,19 @@ class MismatchBetween : public ::testing::TestWithParam<JobShape> {
 };
 
 TEST_P(MismatchBetween, EveryPair) {
-    size_t count = std::size(calls) - 1,
-           step = (11 + GetParam().threads.size() + GetParam().threads[0]) * effort::parts;
-    for (size_t i = 0, j = 0; i < count; i++) // each one, and each one as the usual one
+    size_t count = std::size(calls) - 1, shape = GetParam().threads.size() + size_t(GetParam().threads[0]),
+           step = (11 + shape) * effort::parts;
+    // Each one, and each one as the usual one.
+    for (size_t i = (shape + size_t(GetParam().level)) % effort::call_parts, j = 0; i < count; i += effort::call_parts)
         for (j = (i + 1) % step; j < count; j += step)
             if (i != j)
                 on_teams(GetParam(), calls[i], calls[j]);
 }
 
 TEST_P(MismatchBetween, OneThingOnly) {
-    for (const two_calls &pair : special_pairs())
+    const JobShape &shape = GetParam();
+    for (const two_calls &pair :
+         effort::part_of(special_pairs(), shape.threads.size() + size_t(shape.level), effort::call_parts))
         on_teams(GetParam(), pair.odd, pair.usual);
 }
 
@@ -82,7 +85,7 @@ void one_thread(const JobShape &shape, int thread, const one_call &odd, const on
 TEST_P(MismatchBetween, OneThread) {
     if (GetParam().threads[0] == 1)
         GTEST_SKIP() << "there is one thread a process";
-    for (size_t i = 0; i + 1 < std::size(calls); i++)
+    for (size_t i = size_t(GetParam().level) % effort::call_parts; i + 1 < std::size(calls); i += effort::call_parts)
         one_thread(GetParam(), 1, calls[i], calls[(i + 7) % (std::size(calls) - 1)]);
 }
 
@@ -165,7 +168,7 @@ TEST_P(MismatchBetween, EveryPairNonblocking) {
 TEST_P(MismatchBetween, OneThreadNonblocking) {
     if (GetParam().threads[0] == 1)
         GTEST_SKIP() << "there is one thread a process";
-    for (size_t i = 0; i < std::size(started); i++)
+    for (size_t i = size_t(GetParam().level) % effort::call_parts; i < std::size(started); i += effort::call_parts)
         with_requests(GetParam(), [&](weft_comm *comm, bool odd) {
             bool is_odd = odd && weft_thread(comm) == 1;
             expect_started(comm, started[is_odd ? i : (i + 3) % std::size(started)]);
@@ -221,7 +224,7 @@ TEST_P(MismatchOfProcesses, Blocking) {
                     std::string what = pair_name(calls[i], calls[j]);
                     expect_two_calls(expect_between(comm, odd ? calls[i] : calls[j], what), what);
                 });
-    for (const two_calls &pair : special_pairs())
+    for (const two_calls &pair : effort::part_of(special_pairs(), size_t(GetParam()), effort::call_parts))
         on_processes([&](weft_comm *comm, bool odd) {
             std::string what = pair_name(pair.odd, pair.usual);
             expect_two_calls(expect_between(comm, odd ? pair.odd : pair.usual, what), what);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls that do not belong together on communicators that were split or duplicated: their ranks in any order, groups that share a
 // context, groups without the leader, splits whose parent breaks behind them.
+#include "effort.h"
 #include "mismatch_between.h"
 #include "sim_worlds.h"
 
@@ -100,6 +101,10 @@ class MismatchOfSplits : public ::testing::TestWithParam<JobShape> {
         ASSERT_FALSE(HasFailure());
     }
 
+    static size_t first() { // of the calls that a shape looks at
+        return (GetParam().threads.size() + size_t(GetParam().level)) % effort::call_parts;
+    }
+
     void on_splits(const std::function<void(weft_comm *, bool odd)> &run) const {
         for (const Kind &kind : kinds)
             on_split(kind, run);
@@ -111,8 +116,8 @@ class MismatchOfSplits : public ::testing::TestWithParam<JobShape> {
 
 TEST_P(MismatchOfSplits, EveryCall) {
     size_t count = std::size(calls) - 1;
-    for (size_t i = 0; i < count; i++) // each on one of them
-        on_split(kinds[i % std::size(kinds)], [&](weft_comm *comm, bool odd) {
+    for (size_t i = first(); i < count; i += effort::call_parts) // each on one of them
+        on_split(kinds[i / effort::call_parts % std::size(kinds)], [&](weft_comm *comm, bool odd) {
             const one_call &mine = odd ? calls[i] : calls[(i + 11) % count];
             expect_two_calls(expect_between(comm, mine, mine.name), mine.name);
         });
@@ -138,8 +143,8 @@ TEST_P(MismatchOfSplits, Requests) {
     on_splits([](weft_comm *comm, bool odd) { mismatch_nonblocking(comm, odd, "called"); });
     on_splits(mismatch_persistent);
     size_t count = std::size(started);
-    for (size_t i = 0; i < count; i++)
-        on_split(kinds[i % std::size(kinds)],
+    for (size_t i = first(); i < count; i += effort::call_parts)
+        on_split(kinds[i / effort::call_parts % std::size(kinds)],
                  [&](weft_comm *comm, bool odd) { expect_started(comm, started[odd ? i : (i + 4) % count]); });
 }
 
@@ -250,7 +255,7 @@ TEST(MismatchOfGroups, IsNotTheOthers) {
 // Within a process: one thread frees it, and the others come to a call more.
 TEST(MismatchOfGroups, OneThreadLeaves) {
     threads::Watchdog watchdog(280);
-    for (size_t i = 0; i + 1 < std::size(calls); i++) {
+    for (size_t i = 0; i + 1 < std::size(calls); i += effort::call_parts) {
         SimWorlds worlds(shape_of({3}));
         worlds.run([&](weft_comm *world) {
             weft_comm *comm = nullptr;
@@ -269,7 +274,7 @@ TEST(MismatchOfGroups, OneThreadLeaves) {
 TEST(MismatchOfGroups, WithoutTheLeaders) {
     threads::Watchdog watchdog(280);
     for (weft_wait_policy policy : {WEFT_WAIT_YIELD, WEFT_WAIT_BLOCK})
-        for (size_t i = 0; i + 1 < std::size(calls); i += 2) {
+        for (size_t i = 0; i + 1 < std::size(calls); i += 2 * effort::call_parts) {
             SimWorlds worlds(shape_of({3, 3}, WEFT_THREAD_FUNNELED, policy));
             worlds.run([&](weft_comm *world) {
                 const one_call &mine = weft_node(world) ? calls[i] : calls[(i + 11) % (std::size(calls) - 1)];
@@ -296,7 +301,7 @@ TEST(MismatchOfGroups, WithoutTheLeaders) {
 // Process communicators that were split, and teams of those.
 TEST(MismatchOfGroups, OfProcesses) {
     threads::Watchdog watchdog(280);
-    for (size_t i = 0; i + 1 < std::size(calls); i++) {
+    for (size_t i = 0; i + 1 < std::size(calls); i += effort::call_parts) {
         SimWorlds worlds(shape_of({1, 1, 1, 1, 1}));
         worlds.run_processes([&](int rank, hier_world *world) {
             const one_call &mine = rank == 3 ? calls[i] : calls[(i + 11) % (std::size(calls) - 1)];
