@@ -101,7 +101,7 @@ static void print_operations(int first, int end) {
 void bench_print_help(const char *program, bool peer) {
     printf("usage: %s OPERATION [OPTION ...]\n", program);
     if (!peer)
-        printf("       %s limits [--threads T] [--bytes SIZES] [--format table|json] [--repeats R]\n"
+        printf("       %s limits [--threads T] [--bytes SIZES] [--touch] [--format table|json] [--repeats R]\n"
                "       %s --simulate MACHINE COLLECTIVE (see --simulate --help)\n\n"
                "Run it under a launcher: weftrun -n PROCESSES -t THREADS %s allreduce. Threads come from OpenMP.\n",
                program, program, program);
