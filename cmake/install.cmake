@@ -7,6 +7,7 @@ install(TARGETS weft_shared EXPORT weftTargets)
 install(TARGETS weft_static EXPORT weftStaticTargets)
 install(TARGETS weftrun weft-info weft-bench)
 install(FILES LICENSE README.md ARCHITECTURE.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES docs/mst.svg DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs) # which README.md shows
 
 # The way from ${libdir}/pkgconfig to the prefix, so that an installed tree can be moved.
 file(RELATIVE_PATH WEFT_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)

@@ -3,7 +3,7 @@
  * The minimal program: an allreduce from inside an OpenMP parallel region. Every thread of every process contributes
  * its rank, and every one gets the sum.
  *
- *     weftrun -n 2 -t 2 allreduce_openmp
+ *     weftrun -n 2 -t 2 ./allreduce_openmp
  */
 #include <omp.h>
 #include <stdio.h>

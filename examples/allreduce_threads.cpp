@@ -3,7 +3,7 @@
  * The same with std::thread: weft does not care where its threads come from. At the default level (SERIALIZED) the
  * thread that called weft_init need not be in the team.
  *
- *     weftrun -n 2 -t 2 allreduce_threads
+ *     weftrun -n 2 -t 2 ./allreduce_threads
  */
 #include <cstdio>
 #include <cstdlib>

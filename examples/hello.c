@@ -3,7 +3,7 @@
  * Who am I: every thread of every process says its rank, node and thread. The lines come in rank order, because rank 0
  * gathers and prints them.
  *
- *     weftrun -n 2 -t 3 hello
+ *     weftrun -n 2 -t 3 ./hello
  */
 #include <omp.h>
 #include <stdio.h>

@@ -6,10 +6,10 @@ set -euo pipefail
 export LC_ALL=C
 
 to_build="gcc g++ libc6-dev cmake ninja-build pkg-config libucx-dev libhwloc-dev libpmix-dev libgtest-dev libgmock-dev"
-# The peers; the tests run weft programs under Open MPI's launcher, too.
-to_bench="$to_build openmpi-bin libopenmpi-dev mpich libmpich-dev"
-# clang, its OpenMP and sanitizer runtimes, formatter and linter; hosts in network namespaces; a drawing.
-to_check="$to_bench clang libomp-dev libclang-rt-dev clang-format clang-tidy procps iproute2 graphviz"
+# The peers, and hosts in network namespaces; the tests run weft programs under Open MPI's launcher, too.
+to_bench="$to_build openmpi-bin libopenmpi-dev mpich libmpich-dev iproute2"
+# clang, its OpenMP and sanitizer runtimes, formatter and linter; a drawing.
+to_check="$to_bench clang libomp-dev libclang-rt-dev clang-format clang-tidy procps graphviz"
 case ${1:-build} in
 build) packages=$to_build ;;
 bench) packages=$to_bench ;;
@@ -21,8 +21,8 @@ check) packages=$to_check ;;
 esac
 
 command -v dpkg-query >/dev/null || {
-    echo "deps: not a Debian system; install what corresponds to: $packages" >&2
-    exit 1
+    echo "deps: not a Debian system, so nothing is looked for; needed is what corresponds to: $packages" >&2
+    exit 0
 }
 missing=()
 for package in $packages; do

@@ -3,7 +3,7 @@
  * The Integer Sort of the NAS Parallel Benchmarks (report RNR-94-007, section 2.5) with threads as ranks: every OpenMP
  * thread of every process has a block of the keys and calls weft's collectives from inside one parallel region.
  *
- *     weftrun -n 2 -t 2 is A
+ *     weftrun -n 2 -t 2 ./is A
  */
 #include "ranking.h"
 #include "verify.h"

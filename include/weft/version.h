@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 #define WEFT_VERSION_MAJOR 0
-#define WEFT_VERSION_MINOR 1
+#define WEFT_VERSION_MINOR 2
 #define WEFT_VERSION_PATCH 0
 
 /** One number that grows with every release: compare with `#if WEFT_VERSION >= WEFT_VERSION_NUMBER(0, 2, 0)`. */
@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /**
- * The version of the library in use as text, "0.1.0". A static string, never freed. Any thread, any time.
+ * The version of the library in use as text, "0.2.0". A static string, never freed. Any thread, any time.
  */
 WEFT_API const char *weft_version(void);
 

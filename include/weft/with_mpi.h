@@ -22,8 +22,8 @@
 extern "C" {
 #endif
 
-/** The duplicate of the program's communicator that weft uses; one a program, whatever the number of source files. */
-__attribute__((weak)) MPI_Comm weft_mpi_comm_in_use = MPI_COMM_NULL;
+/** The duplicate of the program's communicator that weft uses; one a program, whatever the number of source files and libraries. */
+WEFT_API __attribute__((weak)) MPI_Comm weft_mpi_comm_in_use = MPI_COMM_NULL;
 
 static inline int weft_mpi_allgather(const void *send, void *recv, size_t bytes, void *context) {
     MPI_Comm *comm = (MPI_Comm *)context;

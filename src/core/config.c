@@ -234,6 +234,15 @@ static int unknown_variable(const char *name, size_t length) {
                       shown, name, closest);
 }
 
+/* Variables by which module systems and CMake say where weft is installed. */
+static bool is_place(const char *name, size_t length) {
+    static const char *const places[] = {"WEFT_ROOT", "WEFT_DIR", "WEFT_HOME", "WEFT_PREFIX"};
+    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+        if (strlen(places[i]) == length && strncmp(places[i], name, length) == 0)
+            return true;
+    return false;
+}
+
 static int check_names(void) {
     for (char **entry = environ; entry && *entry; entry++) {
         if (strncmp(*entry, PREFIX, strlen(PREFIX)) != 0)
@@ -243,7 +252,7 @@ static int check_names(void) {
         while (v < CORE_VARIABLES &&
                !(strlen(variables[v].name) == length && strncmp(variables[v].name, *entry, length) == 0))
             v++;
-        if (v == CORE_VARIABLES)
+        if (v == CORE_VARIABLES && !is_place(*entry, length))
             return unknown_variable(*entry, length);
     }
     return WEFT_SUCCESS;

@@ -173,6 +173,12 @@ TEST_F(Config, TextUpToItsLength) {
         EXPECT_EQ(load_with(name, std::string(CORE_PATH_BYTES, 'a')), WEFT_ERR_CONFIG) << name;
 }
 
+TEST_F(Config, WhereItIsInstalledIsNoMatterOfWefts) {
+    for (const char *name : {"WEFT_ROOT", "WEFT_DIR", "WEFT_HOME", "WEFT_PREFIX"})
+        EXPECT_EQ(load_with(name, "/opt/weft"), WEFT_SUCCESS) << name;
+    EXPECT_EQ(load_with("WEFT_ROO", "/opt/weft"), WEFT_ERR_CONFIG);
+}
+
 TEST_F(Config, UnknownVariablesAreNamedWithTheClosest) {
     const std::pair<const char *, const char *> pairs[] = {{"WEFT_SLOT", "WEFT_SLOTS"},
                                                            {"WEFT_THREAD", "WEFT_THREADS"},
