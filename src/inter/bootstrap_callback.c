@@ -35,6 +35,7 @@ struct callback {
     int *hosts;             /* by rank: the lowest rank on the same host */
     char *addresses;        /* by rank, address_max_bytes each */
     size_t address_max_bytes;
+    char *here; /* by rank, for the fence: it must not fail where others wait */
 };
 
 static void read_line(const char *path, char *line, size_t bytes) {
@@ -144,12 +145,9 @@ static int callback_host(inter_bootstrap *self, int peer) {
 }
 
 static int callback_fence(inter_bootstrap *self) {
-    char here = 1, *all = malloc((size_t)self->size);
-    if (!all)
-        return core_error(WEFT_ERR_NOMEM, "no memory for a fence of %d processes", self->size);
-    int status = gather((struct callback *)self, &here, all, 1);
-    free(all);
-    return status;
+    struct callback *callback = (struct callback *)self;
+    const char here = 1;
+    return gather(callback, &here, callback->here, sizeof(here));
 }
 
 static void callback_close(inter_bootstrap *self) {
@@ -157,6 +155,7 @@ static void callback_close(inter_bootstrap *self) {
     free(callback->headers);
     free(callback->hosts);
     free(callback->addresses);
+    free(callback->here);
     free(callback);
 }
 
@@ -167,8 +166,12 @@ int inter_bootstrap_callback(const weft_bootstrap *user, inter_bootstrap **boots
         return core_error(WEFT_ERR_ARG, "weft_options.bootstrap has rank %d and size %d; 0 ≤ rank < size is needed",
                           user->rank, user->size);
     struct callback *callback = calloc(1, sizeof(*callback));
-    if (!callback)
+    if (callback)
+        callback->here = malloc((size_t)user->size);
+    if (!callback || !callback->here) {
+        free(callback);
         return core_error(WEFT_ERR_NOMEM, "no memory for the bootstrap");
+    }
     callback->user = *user;
     callback->base = (inter_bootstrap){.name = "callback",
                                        .rank = user->rank,

@@ -6,6 +6,7 @@
 extern "C" {
 #include <inter/bootstrap.h>
 }
+#include <hier/short_memory.h>
 #include <weft/error.h>
 
 #include <arpa/inet.h>
@@ -159,6 +160,21 @@ TEST(CallbackBootstrapErrors, ReportsAFailingCallback) {
             bootstrap->close(bootstrap);
         });
     }
+}
+
+TEST(CallbackBootstrapErrors, AFenceNeedsNoMemory) {
+    as_processes(1, [](Process &process) {
+        inter_bootstrap *bootstrap = open_callback(process);
+        ASSERT_EQ(bootstrap->publish(bootstrap, "x", 1), WEFT_SUCCESS) << weft_last_error();
+        short_memory::fail(1, true);
+        int status = bootstrap->fence(bootstrap);
+        bool failed = short_memory::failed();
+        short_memory::fail(0);
+        EXPECT_EQ(status, WEFT_SUCCESS) << weft_last_error();
+        EXPECT_FALSE(failed);
+        EXPECT_EQ(process.calls, 3);
+        bootstrap->close(bootstrap);
+    });
 }
 
 TEST(CallbackBootstrapErrors, TrustsNoLengthOfAPeer) {
