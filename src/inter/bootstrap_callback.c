@@ -8,6 +8,7 @@
 #include <core/error.h>
 #include <fcntl.h>
 #include <inter/bootstrap.h>
+#include <inter/hosts.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,7 @@ struct callback {
     inter_bootstrap base;
     weft_bootstrap user;
     struct header *headers; /* by rank; NULL before publish */
+    inter_place *places;    /* for grouping */
     int *hosts;             /* by rank: the lowest rank on the same host */
     char *addresses;        /* by rank, address_max_bytes each */
     size_t address_max_bytes;
@@ -97,11 +99,10 @@ static int check_headers(struct callback *callback) {
 
 static void group_hosts(struct callback *callback) {
     for (int peer = 0; peer < callback->base.size; peer++) {
-        int first = 0;
-        while (memcmp(callback->headers[first].host, callback->headers[peer].host, HOST_BYTES) != 0)
-            first++; /* ends at peer itself */
-        callback->hosts[peer] = first;
+        callback->headers[peer].host[HOST_BYTES - 1] = 0; /* of a peer: it may be anything */
+        callback->places[peer] = (inter_place){callback->headers[peer].host, peer};
     }
+    inter_hosts_group(callback->places, callback->base.size, callback->hosts);
 }
 
 static int callback_publish(inter_bootstrap *self, const void *address, size_t bytes) {
@@ -110,8 +111,9 @@ static int callback_publish(inter_bootstrap *self, const void *address, size_t b
     struct header header = {.magic = MAGIC, .bytes = bytes, .rank = self->rank, .size = self->size};
     describe_host(header.host);
     callback->headers = calloc(size, sizeof(*callback->headers));
+    callback->places = calloc(size, sizeof(*callback->places));
     callback->hosts = calloc(size, sizeof(*callback->hosts));
-    if (!callback->headers || !callback->hosts)
+    if (!callback->headers || !callback->places || !callback->hosts)
         return core_error(WEFT_ERR_NOMEM, "no memory for the addresses of %d processes", self->size);
     int status = gather(callback, &header, callback->headers, sizeof(header));
     if (status == WEFT_SUCCESS)
@@ -153,6 +155,7 @@ static int callback_fence(inter_bootstrap *self) {
 static void callback_close(inter_bootstrap *self) {
     struct callback *callback = (struct callback *)self;
     free(callback->headers);
+    free(callback->places);
     free(callback->hosts);
     free(callback->addresses);
     free(callback->here);

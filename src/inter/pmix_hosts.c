@@ -5,6 +5,7 @@
  * The launcher's word counts, not gethostname(): a host that stands for several nodes has one name but several in the job.
  */
 #include <core/error.h>
+#include <inter/hosts.h>
 #include <inter/pmix_client.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,33 +41,16 @@ char *inter_pmix_text(const pmix_proc_t *self, pmix_rank_t rank, const char *key
     return text;
 }
 
-struct place {
-    char *host;
-    int rank;
-};
-
-static int compare(const void *left, const void *right) {
-    const struct place *a = left, *b = right;
-    int order = strcmp(a->host, b->host);
-    return order ? order : a->rank - b->rank;
-}
-
-/* By what `key` says of each rank; sorting brings each host's lowest rank to its front. */
+/* By what `key` says of each rank. */
 static bool find_by_key(const pmix_proc_t *self, int size, const char *key, int *hosts) {
-    struct place *places = calloc((size_t)size, sizeof(*places));
+    inter_place *places = calloc((size_t)size, sizeof(*places));
     int known = 0;
     while (places && known < size && (places[known].host = inter_pmix_text(self, (pmix_rank_t)known, key))) {
         places[known].rank = known;
         known++;
     }
-    if (known == size) {
-        qsort(places, (size_t)size, sizeof(*places), compare);
-        for (int i = 0, first = 0; i < size; i++) {
-            if (i == 0 || strcmp(places[i].host, places[i - 1].host) != 0)
-                first = places[i].rank;
-            hosts[places[i].rank] = first;
-        }
-    }
+    if (known == size)
+        inter_hosts_group(places, size, hosts);
     for (int i = 0; i < known; i++)
         free(places[i].host);
     free(places);
