@@ -3,12 +3,13 @@
  * The bootstrap over the program's own allgather, for programs that have a means of communication already.
  *
  * publish is two allgathers: first a header of fixed size from everyone, which tells the longest address; then the
- * addresses, padded to it. What a peer sends is checked before it is used for a length.
+ * addresses, padded to it. What is delivered, the own included, is checked before it is used: the program's function may be wrong.
  */
 #include <core/error.h>
 #include <fcntl.h>
 #include <inter/bootstrap.h>
 #include <inter/hosts.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,13 +17,14 @@
 #include <unistd.h>
 
 /** Longer addresses are taken for garbage: UCX's are some hundred bytes. */
-enum { ADDRESS_MAX_BYTES = 1 << 20, HOST_BYTES = 104 };
+enum { ADDRESS_MAX_BYTES = 1 << 20, HOST_BYTES = 96 };
 
-static const uint64_t MAGIC = 0x7765667430303031; /* "weft0001" */
+static const uint64_t MAGIC = 0x7765667430303032; /* "weft0002" */
 
 struct header {
     uint64_t magic;
-    uint64_t bytes;        /* of the address */
+    uint64_t bytes;        /* of the address … */
+    uint64_t hash;         /* … and of these */
     int32_t rank, size;    /* as this process was told */
     char host[HOST_BYTES]; /* equal on processes that can share memory; padded with 0 */
 };
@@ -62,6 +64,14 @@ static void describe_host(char host[HOST_BYTES]) {
         ipc[0] = 0;
     memset(host, 0, HOST_BYTES);
     snprintf(host, HOST_BYTES, "%s %s", boot, ipc);
+}
+
+/* FNV-1a. */
+static uint64_t hash_of(const char *address, size_t bytes) {
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < bytes; i++)
+        hash = (hash ^ (unsigned char)address[i]) * 0x100000001b3u;
+    return hash;
 }
 
 static int gather(struct callback *callback, const void *send, void *receive, size_t bytes) {
@@ -105,10 +115,47 @@ static void group_hosts(struct callback *callback) {
     inter_hosts_group(callback->places, callback->base.size, callback->hosts);
 }
 
+static int check_addresses(const struct callback *callback) {
+    for (int peer = 0; peer < callback->base.size; peer++) {
+        const struct header *header = &callback->headers[peer];
+        const char *address = callback->addresses + (size_t)peer * callback->address_max_bytes;
+        if (hash_of(address, header->bytes) != header->hash)
+            return core_error(WEFT_ERR_BOOTSTRAP,
+                              "the bootstrap's allgather callback was called for %zu bytes a process, and of process "
+                              "%d it did not deliver what that one sent",
+                              callback->address_max_bytes, peer);
+    }
+    return WEFT_SUCCESS;
+}
+
+/* With `whole` false nothing is sent but zeros: all others find that out, and give up as this process does. */
+static int exchange_addresses(struct callback *callback, const void *address, size_t bytes, bool whole) {
+    char *padded = calloc(1, callback->address_max_bytes);
+    callback->addresses = calloc((size_t)callback->base.size, callback->address_max_bytes);
+    if (!padded || !callback->addresses) {
+        free(padded);
+        return core_error(WEFT_ERR_NOMEM, "no memory for the addresses of %d processes", callback->base.size);
+    }
+    if (whole)
+        memcpy(padded, address, bytes);
+    int status = gather(callback, padded, callback->addresses, callback->address_max_bytes);
+    free(padded);
+    if (status != WEFT_SUCCESS)
+        return status;
+    if (!whole)
+        return core_error(
+            WEFT_ERR_BOOTSTRAP,
+            "the bootstrap's allgather callback delivered at place %d of %d, which is this process's own, "
+            "other data than this process sent",
+            callback->base.rank, callback->base.size);
+    return check_addresses(callback);
+}
+
 static int callback_publish(inter_bootstrap *self, const void *address, size_t bytes) {
     struct callback *callback = (struct callback *)self;
     size_t size = (size_t)self->size;
-    struct header header = {.magic = MAGIC, .bytes = bytes, .rank = self->rank, .size = self->size};
+    struct header header = {
+        .magic = MAGIC, .bytes = bytes, .hash = hash_of(address, bytes), .rank = self->rank, .size = self->size};
     describe_host(header.host);
     callback->headers = calloc(size, sizeof(*callback->headers));
     callback->places = calloc(size, sizeof(*callback->places));
@@ -120,17 +167,9 @@ static int callback_publish(inter_bootstrap *self, const void *address, size_t b
         status = check_headers(callback);
     if (status != WEFT_SUCCESS)
         return status;
+    bool whole = memcmp(&callback->headers[self->rank], &header, sizeof(header)) == 0;
     group_hosts(callback);
-    char *padded = calloc(1, callback->address_max_bytes);
-    callback->addresses = calloc(size, callback->address_max_bytes);
-    if (!padded || !callback->addresses) {
-        free(padded);
-        return core_error(WEFT_ERR_NOMEM, "no memory for the addresses of %d processes", self->size);
-    }
-    memcpy(padded, address, bytes);
-    status = gather(callback, padded, callback->addresses, callback->address_max_bytes);
-    free(padded);
-    return status;
+    return exchange_addresses(callback, address, bytes, whole);
 }
 
 static int callback_lookup(inter_bootstrap *self, int peer, const void **address, size_t *bytes) {

@@ -212,12 +212,51 @@ TEST(CallbackBootstrapErrors, NoticesDataInTheWrongPlaceInEveryProcess) {
     });
 }
 
+TEST(CallbackBootstrapErrors, TheOwnHeaderIsNotBelievedEither) {
+    /* Of process 1 a shorter address is announced than it has, which it copies all the same unless it looks. */
+    as_processes(3, [](Process &process) {
+        process.tamper = [&process](char *all, size_t bytes) {
+            const uint64_t length = 10;
+            for (size_t rank = 0; rank < 3 && process.calls == 0; rank++)
+                memcpy(all + rank * bytes + 8, &length, sizeof(length));
+        };
+        inter_bootstrap *bootstrap = open_callback(process);
+        std::string mine(process.rank == 1 ? 100000 : 10, 'x');
+        EXPECT_EQ(bootstrap->publish(bootstrap, mine.data(), mine.size()), WEFT_ERR_BOOTSTRAP);
+        EXPECT_NE(
+            std::string(weft_last_error()).find(process.rank == 1 ? "at place 1 of 3" : "of process 1 it did not"),
+            std::string::npos)
+            << weft_last_error();
+        bootstrap->close(bootstrap);
+    });
+}
+
+TEST(CallbackBootstrapErrors, AddressesThatWereNotSentAreNoticedInEveryProcess) {
+    /* Of so many bytes of each process the rest is not delivered. */
+    for (size_t delivered : {0, 128, 298}) {
+        as_processes(3, [delivered](Process &process) {
+            process.tamper = [&process, delivered](char *all, size_t bytes) {
+                for (size_t rank = 1; rank < 3 && process.calls == 1; rank++)
+                    memset(all + rank * bytes + delivered, 0, bytes - delivered);
+            };
+            inter_bootstrap *bootstrap = open_callback(process);
+            std::string mine(process.rank == 0 ? 300 : 299, 'x');
+            EXPECT_EQ(bootstrap->publish(bootstrap, mine.data(), mine.size()), WEFT_ERR_BOOTSTRAP);
+            EXPECT_NE(std::string(weft_last_error()).find("of process 1 it did not"), std::string::npos)
+                << weft_last_error();
+            bootstrap->close(bootstrap);
+        });
+    }
+}
+
 TEST(CallbackBootstrapErrors, HostsThatDifferAreToldApart) {
     as_processes(5, [](Process &process) {
-        process.tamper = [](char *all, size_t bytes) { /* ranks 1 and 4 are on another host */
-                                                       for (size_t rank : {1, 4})
-                                                           if (bytes > 100)
-                                                               memcpy(all + rank * bytes + 24, "elsewhere", 10);
+        process.tamper = [&process](char *all,
+                                    size_t bytes) { /* ranks 1 and 4 are on another host than the others */
+                                                    auto is_there = [](int rank) { return rank == 1 || rank == 4; };
+                                                    for (int rank = 0; rank < 5 && process.calls == 0; rank++)
+                                                        if (is_there(rank) != is_there(process.rank))
+                                                            memcpy(all + size_t(rank) * bytes + 32, "elsewhere", 10);
         };
         inter_bootstrap *bootstrap = open_callback(process);
         ASSERT_EQ(bootstrap->publish(bootstrap, "x", 1), WEFT_SUCCESS) << weft_last_error();
