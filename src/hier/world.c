@@ -7,6 +7,7 @@
 #include <hier/staging.h>
 #include <hier/trace.h>
 #include <hier/world.h>
+#include <inter/card.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,16 +46,11 @@ void hier_world_survey(const hier_world *world, hier_layout *layout) {
 }
 
 int hier_world_card(const hier_world *world, int process, hier_card *card) {
-    const void *address;
-    size_t bytes;
-    int code = world->bootstrap->lookup(world->bootstrap, process, &address, &bytes);
-    if (code)
-        return code;
-    if (bytes < sizeof(*card))
-        return core_error(WEFT_ERR_BOOTSTRAP, "rank %d: the address of rank %d has %zu bytes, expected %zu or more",
-                          world->process_comm->rank, process, bytes, sizeof(*card));
-    memcpy(card, address, sizeof(*card));
-    return WEFT_SUCCESS;
+    const void *told;
+    int code = inter_card_find(world->bootstrap, process, sizeof(*card), &told);
+    if (!code)
+        memcpy(card, told, sizeof(*card));
+    return code;
 }
 
 /* Are there more processes of this host on this process's cores than cores? One thread a process is assumed. */

@@ -156,9 +156,8 @@ struct inter_transport {
 };
 
 /**
- * Starts UCX and publishes this process's address through `bootstrap`, behind `card_bytes` bytes of `card`: what
- * bootstrap->lookup() gives of a peer begins with its card. The bootstrap must outlive the transport. `channels`: it will be asked
- * for channels. Collective.
+ * Starts UCX and publishes this process's address through `bootstrap`, behind `card_bytes` bytes of `card`, which others find with
+ * inter_card_find(). The bootstrap must outlive the transport. `channels`: it will be asked for channels. Collective.
  */
 int inter_transport_ucx(inter_bootstrap *bootstrap, const void *card, size_t card_bytes, bool channels,
                         inter_transport **transport);

@@ -7,6 +7,7 @@
  */
 #include <core/clock.h>
 #include <core/error.h>
+#include <inter/card.h>
 #include <inter/transport_ucx_private.h>
 #include <net/if.h>
 #include <sched.h>
@@ -72,11 +73,12 @@ static void endpoint_failed(void *argument, ucp_ep_h endpoint, ucs_status_t stat
 
 static int look_up(inter_ucx *self, int peer, const void **address) {
     size_t bytes;
-    int code = self->directory ? inter_directory_find(self->directory, peer, address, &bytes)
-                               : self->bootstrap->lookup(self->bootstrap, peer, address, &bytes);
-    if (!code && bytes <= self->card_bytes)
-        return core_error(WEFT_ERR_BOOTSTRAP, "rank %d: the address of rank %d has %zu bytes, expected more than %zu",
-                          self->base.rank, peer, bytes, self->card_bytes);
+    const void *card;
+    if (self->directory)
+        return inter_directory_find(self->directory, peer, address, &bytes);
+    int code = inter_card_find(self->bootstrap, peer, self->card_bytes, &card);
+    if (!code)
+        *address = (const char *)card + self->card_bytes;
     return code;
 }
 
@@ -95,7 +97,7 @@ int inter_ucx_connect(inter_ucx *self, int peer) {
         return code;
     ucp_ep_params_t params = {
         .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE,
-        .address = (const ucp_address_t *)((const char *)address + self->card_bytes),
+        .address = address,
         .err_mode = UCP_ERR_HANDLING_MODE_NONE,
     };
     if (!is_here(self, peer)) {
@@ -385,16 +387,7 @@ static int publish_address(inter_ucx *self, const void *card) {
     ucs_status_t status = ucp_worker_get_address(self->worker, &address, &bytes);
     if (status != UCS_OK)
         return inter_ucx_error(status, "give its address", self->base.rank);
-    char *blob = malloc(self->card_bytes + bytes);
-    int code;
-    if (blob) {
-        memcpy(blob, card, self->card_bytes);
-        memcpy(blob + self->card_bytes, address, bytes);
-        code = self->bootstrap->publish(self->bootstrap, blob, self->card_bytes + bytes);
-        free(blob);
-    } else {
-        code = core_error(WEFT_ERR_NOMEM, "rank %d: no memory for an address of %zu bytes", self->base.rank, bytes);
-    }
+    int code = inter_card_publish(self->bootstrap, card, self->card_bytes, address, bytes);
     ucp_worker_release_address(self->worker, address);
     return code;
 }

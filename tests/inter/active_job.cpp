@@ -9,6 +9,7 @@
 #include <thread>
 extern "C" {
 #include <inter/bootstrap.h>
+#include <inter/card.h>
 #include <inter/lines.h>
 }
 
@@ -64,12 +65,13 @@ class Job {
     }
     void map_lines() {
         for (int peer = 0; peer < size; peer++) {
-            const void *address;
-            size_t bytes;
+            const void *found;
+            inter_lines_card card;
             if (peer == rank)
                 continue;
-            ASSERT_EQ(bootstrap_->lookup(bootstrap_, peer, &address, &bytes), WEFT_SUCCESS);
-            ASSERT_EQ(inter_lines_map(lines_, peer, static_cast<const inter_lines_card *>(address)), WEFT_SUCCESS);
+            ASSERT_EQ(inter_card_find(bootstrap_, peer, sizeof(card), &found), WEFT_SUCCESS) << weft_last_error();
+            memcpy(&card, found, sizeof(card));
+            ASSERT_EQ(inter_lines_map(lines_, peer, &card), WEFT_SUCCESS);
         }
         meet();
         at = inter_lines_transport(lines_, ucx_, inter_lines_can_pull(lines_), false);
