@@ -37,8 +37,14 @@ int inter_ucx_code(ucs_status_t status) {
     }
 }
 
-int inter_ucx_error(ucs_status_t status, const char *what, int rank) {
-    return core_error(inter_ucx_code(status), "rank %d: UCX could not %s: %s", rank, what, ucs_status_string(status));
+/* Whose rank it is: a channel's are of channels. */
+static int process_of(const inter_ucx *self, int rank) {
+    return self->directory ? rank / INTER_CHANNELS : rank;
+}
+
+int inter_ucx_error(ucs_status_t status, const char *what, const inter_ucx *self) {
+    return core_error(inter_ucx_code(status), "rank %d: UCX could not %s: %s", process_of(self, self->base.rank), what,
+                      ucs_status_string(status));
 }
 
 static int received_code(const inter_request *request, ucs_status_t status, size_t length) {
@@ -83,15 +89,15 @@ static int look_up(inter_ucx *self, int peer, const void **address) {
 }
 
 static bool is_here(const inter_ucx *self, int peer) {
-    int each = self->directory ? INTER_CHANNELS : 1;
-    return self->bootstrap->host(self->bootstrap, peer / each) ==
-           self->bootstrap->host(self->bootstrap, self->base.rank / each);
+    return self->bootstrap->host(self->bootstrap, process_of(self, peer)) ==
+           self->bootstrap->host(self->bootstrap, process_of(self, self->base.rank));
 }
 
 int inter_ucx_connect(inter_ucx *self, int peer) {
     const void *address;
+    const int rank = process_of(self, self->base.rank), process = process_of(self, peer);
     if (self->base.failed[peer])
-        return core_error(WEFT_ERR_PROC_FAILED, "rank %d: rank %d died or is out of reach", self->base.rank, peer);
+        return core_error(WEFT_ERR_PROC_FAILED, "rank %d: rank %d died or is out of reach", rank, process);
     int code = look_up(self, peer, &address);
     if (code)
         return code;
@@ -108,14 +114,15 @@ int inter_ucx_connect(inter_ucx *self, int peer) {
     ucs_status_t status = ucp_ep_create(self->worker, &params, &self->endpoints[peer]);
     if (status != UCS_OK) {
         self->endpoints[peer] = NULL;
-        return inter_ucx_error(status, "connect to a peer", self->base.rank);
+        return core_error(inter_ucx_code(status), "rank %d: UCX could not connect to rank %d: %s", rank, process,
+                          ucs_status_string(status));
     }
     return WEFT_SUCCESS;
 }
 
 int inter_ucx_started(inter_ucx *self, ucs_status_ptr_t result, inter_request *request, const char *what) {
     if (UCS_PTR_IS_ERR(result))
-        return inter_ucx_error(UCS_PTR_STATUS(result), what, self->base.rank);
+        return inter_ucx_error(UCS_PTR_STATUS(result), what, self);
     request->native = result;
     if (result)
         request->completion->pending++;
@@ -160,7 +167,7 @@ static int ucx_recv(inter_transport *base, int peer, uint64_t tag, void *buffer,
             inter_note_error(request, WEFT_ERR_TRUNCATE);
             return WEFT_SUCCESS;
         }
-        return inter_ucx_error(UCS_PTR_STATUS(result), "receive", base->rank);
+        return inter_ucx_error(UCS_PTR_STATUS(result), "receive", self);
     }
     if (request->native)
         request->native = result;
@@ -364,7 +371,7 @@ static int open_context(inter_ucx *self, bool channels) {
             status = ucp_init(&params, config, &self->context);
         ucp_config_release(config);
     }
-    return status == UCS_OK ? WEFT_SUCCESS : inter_ucx_error(status, "start", self->base.rank);
+    return status == UCS_OK ? WEFT_SUCCESS : inter_ucx_error(status, "start", self);
 }
 
 static int open_worker(inter_ucx *self) {
@@ -374,10 +381,10 @@ static int open_worker(inter_ucx *self) {
     };
     ucs_status_t status = ucp_worker_create(self->context, &params, &self->worker);
     if (status != UCS_OK)
-        return inter_ucx_error(status, "make a worker", self->base.rank);
+        return inter_ucx_error(status, "make a worker", self);
     status = ucp_worker_get_efd(self->worker, &self->event_fd);
     if (status != UCS_OK)
-        return inter_ucx_error(status, "give an event descriptor", self->base.rank);
+        return inter_ucx_error(status, "give an event descriptor", self);
     return inter_ucx_am_open(self);
 }
 
@@ -386,7 +393,7 @@ static int publish_address(inter_ucx *self, const void *card) {
     size_t bytes;
     ucs_status_t status = ucp_worker_get_address(self->worker, &address, &bytes);
     if (status != UCS_OK)
-        return inter_ucx_error(status, "give its address", self->base.rank);
+        return inter_ucx_error(status, "give its address", self);
     int code = inter_card_publish(self->bootstrap, card, self->card_bytes, address, bytes);
     ucp_worker_release_address(self->worker, address);
     return code;
@@ -433,7 +440,7 @@ static int note_address(inter_ucx *self) {
     size_t bytes;
     ucs_status_t status = ucp_worker_get_address(self->worker, &address, &bytes);
     if (status != UCS_OK)
-        return inter_ucx_error(status, "give a channel's address", self->base.rank);
+        return inter_ucx_error(status, "give a channel's address", self);
     int code = inter_directory_put(self->directory, self->base.rank, address, bytes);
     ucp_worker_release_address(self->worker, address);
     return code;

@@ -301,7 +301,7 @@ int inter_ucx_am_open(inter_ucx *self) {
     self->am.has_layout = status == UCS_OK;
     if (status == UCS_OK)
         status = ucp_worker_set_am_recv_handler(self->worker, &params);
-    return status == UCS_OK ? WEFT_SUCCESS : inter_ucx_error(status, "receive active messages", self->base.rank);
+    return status == UCS_OK ? WEFT_SUCCESS : inter_ucx_error(status, "receive active messages", self);
 }
 
 void inter_ucx_am_forget(inter_ucx *self) {

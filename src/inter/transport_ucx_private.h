@@ -43,7 +43,7 @@ static inline inter_ucx *inter_ucx_of(inter_transport *base) {
 }
 
 /** Writes the sentence; the weft error code. */
-int inter_ucx_error(ucs_status_t status, const char *what, int rank);
+int inter_ucx_error(ucs_status_t status, const char *what, const inter_ucx *self);
 
 int inter_ucx_code(ucs_status_t status);
 
