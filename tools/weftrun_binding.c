@@ -52,13 +52,14 @@ static void add(cpu_set_t *to, size_t bytes, hwloc_const_bitmap_t from) {
     hwloc_bitmap_foreach_end();
 }
 
-/* The places [first, first + many) of rank's, counted round the end. */
+/* The places [first, first + many) of rank's. */
 static void choose(const weftrun_options *options, int places, int rank, int *first, int *many) {
     long long n = options->processes, threads = options->threads > 0 ? options->threads : 1;
+    long long blocks = threads < places ? places / threads : 1, block = rank % blocks;
     switch (options->bind) {
-    case WEFTRUN_BIND_CORE:
-        *many = threads < places ? (int)threads : places;
-        *first = (int)(rank * threads % places);
+    case WEFTRUN_BIND_CORE: /* those of two ranks are the same or apart, so that each finds out with how many it shares them */
+        *first = (int)(n <= blocks ? block * threads : block * places / blocks);
+        *many = (int)(n <= blocks ? threads : (block + 1) * places / blocks - *first);
         return;
     case WEFTRUN_BIND_AUTO: /* contiguous, nothing left over, sizes differ by one at most */
         *first = (int)(rank * (long long)places / n);
@@ -94,7 +95,7 @@ static bool bind_to_places(weftrun_binding *binding, const weftrun_options *opti
         choose(options, places.count, rank, &first, &many);
         CPU_ZERO_S(binding->set_bytes, binding->sets[rank]);
         for (int i = 0; i < many; i++)
-            add(binding->sets[rank], binding->set_bytes, places.sets[(first + i) % places.count]);
+            add(binding->sets[rank], binding->set_bytes, places.sets[first + i]);
     }
     free_places(&places);
     hwloc_bitmap_free(usable);

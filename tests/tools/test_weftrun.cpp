@@ -263,11 +263,41 @@ TEST(WeftrunBinding, ReportShowsRanksAndWarnsOfSharedCores) {
     EXPECT_EQ(sorted_lines(shared.err).size(), 4u) << shared.err;
 }
 
-static Result run_on_large_host(const Lines &arguments) {
-    setenv("LD_PRELOAD", LARGE_HOST, 1);
+static Result run_on(const char *host, const Lines &arguments) {
+    setenv("LD_PRELOAD", host, 1);
     Result result = run(arguments);
     unsetenv("LD_PRELOAD");
     return result;
+}
+
+static Result run_on_large_host(const Lines &arguments) {
+    return run_on(LARGE_HOST, arguments);
+}
+
+// What `--bind core` gives to processes of three threads on a host of so many cores.
+static Lines cores_of_three(int processes, int cores) {
+    setenv("HWLOC_SYNTHETIC", ("core:" + std::to_string(cores) + " pu:1").c_str(), 1);
+    setenv("HWLOC_THISSYSTEM", "1", 1);
+    const std::string n = std::to_string(processes);
+    Result result = run_on(MANY_CORES, {"-n", n, "-t", "3", "--bind", "core", "--report-bindings", "true"});
+    unsetenv("HWLOC_SYNTHETIC");
+    unsetenv("HWLOC_THISSYSTEM");
+    Lines sets;
+    std::istringstream table(result.err);
+    std::string line;
+    while (std::getline(table, line) && !contains(line, "warning"))
+        if (!contains(line, "process"))
+            sets.push_back(line.substr(line.rfind(' ') + 1));
+    EXPECT_EQ(result.status, 0) << result.err;
+    return sets;
+}
+
+TEST(WeftrunBinding, CoresOfTwoProcessesAreTheSameOrApart) {
+    EXPECT_EQ(cores_of_three(2, 8), (Lines{"0-2", "3-5"}));
+    EXPECT_EQ(cores_of_three(3, 4), (Lines{"0-3", "0-3", "0-3"}));
+    EXPECT_EQ(cores_of_three(3, 8), (Lines{"0-3", "4-7", "0-3"}));
+    EXPECT_EQ(cores_of_three(3, 7), (Lines{"0-2", "3-6", "0-2"}));
+    EXPECT_EQ(cores_of_three(2, 2), (Lines{"0-1", "0-1"}));
 }
 
 TEST(WeftrunBinding, ReportShowsAllOfALongList) {
