@@ -41,9 +41,9 @@ typedef enum weft_bind_policy {
     WEFT_BIND_NONE = 1, /**< weft binds nobody */
     /**
      * Each thread that enters a team is bound to a core of its own among those that the process may use, neighbours in the team beside
-     * each other, until it leaves the team. Not one that is bound already (it may not use all of these cores), nor in a team for
-     * which there are not enough. Processes of a host that may use the same cores share them out. Threads that a bound one starts are
-     * bound to the same core.
+     * each other, until it leaves the team. Processes of a host that may use the same cores have equal shares of them, and threads of all teams
+     * of a process share its own out. Not bound is a thread for which none is left, one that is bound already (it may not use all
+     * of these cores), and whoever enters a team for which there are not enough. Threads that a bound one starts are bound to the same core.
      */
     WEFT_BIND_CORE = 2
 } weft_bind_policy;

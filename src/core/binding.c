@@ -69,17 +69,19 @@ void core_settle_again(void) {
     move_to(share->cpu, &allowed);
 }
 
-void core_places_read(core_places *places) {
-    places->count = core_topology_cpus(&places->cpus);
-    for (int i = 0; i < places->count; i++)
-        if (places->cpus[i] >= CORE_MOST_CPUS) { /* more than a set has room for */
-            core_places_free(places);
-            return;
-        }
+void core_places_read(core_places *places, int64_t part, int64_t parts) {
+    *places = (core_places){0};
+    if (!core_cpu_set_read(&places->all, 0))
+        return;
+    places->count = core_topology_cpus(part, parts, &places->cpus);
+    places->taken = calloc((size_t)places->count, sizeof(*places->taken));
+    if (!places->taken)
+        places->count = 0;
 }
 
 void core_places_free(core_places *places) {
     free(places->cpus);
+    free((void *)places->taken);
     *places = (core_places){0};
 }
 
@@ -89,18 +91,39 @@ static bool is_own_set(const core_cpu_set *expected) {
     return core_cpu_set_read(&own, 0) && core_cpu_set_equal(&own, expected);
 }
 
-int core_bind(const core_places *places, int64_t place) {
-    if (place >= places->count)
-        return -1;
-    const int cpu = places->cpus[place];
-    const core_cpu_set all = core_cpu_set_of(places->cpus, places->count), one = core_cpu_set_of(&cpu, 1);
-    return is_own_set(&all) && core_cpu_set_bind(&one) ? cpu : -1;
+/* -1: none is free. */
+static int take_place(core_places *places, int wanted) {
+    for (int i = 0; i < places->count; i++) {
+        const int place = (wanted + i) % places->count;
+        /* Acquire: pairs with the release in give_place: who had it is off its core. */
+        if (!atomic_exchange_explicit(&places->taken[place], true, memory_order_acquire))
+            return place;
+    }
+    return -1;
 }
 
-void core_unbind(const core_places *places, int cpu) {
-    if (cpu < 0)
+static void give_place(core_places *places, int place) {
+    atomic_store_explicit(&places->taken[place], false, memory_order_release); /* pairs with take_place */
+}
+
+int core_bind(core_places *places, int wanted) {
+    if (!places->count || !is_own_set(&places->all))
+        return -1;
+    const int place = take_place(places, wanted);
+    if (place < 0)
+        return -1;
+    const core_cpu_set one = core_cpu_set_of(&places->cpus[place], 1);
+    if (core_cpu_set_bind(&one))
+        return place;
+    give_place(places, place);
+    return -1;
+}
+
+void core_unbind(core_places *places, int place) {
+    if (place < 0)
         return;
-    const core_cpu_set all = core_cpu_set_of(places->cpus, places->count), one = core_cpu_set_of(&cpu, 1);
+    const core_cpu_set one = core_cpu_set_of(&places->cpus[place], 1);
     if (is_own_set(&one))
-        (void)core_cpu_set_bind(&all);
+        (void)core_cpu_set_bind(&places->all);
+    give_place(places, place);
 }

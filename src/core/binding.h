@@ -5,6 +5,8 @@
 #ifndef CORE_BINDING_H
 #define CORE_BINDING_H
 
+#include <core/cpu_set.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,24 +28,26 @@ void core_settle(core_crowd crowd, int thread);
  */
 void core_settle_again(void);
 
-/** The processing units that threads may be bound to (core_topology_cpus). Zeroed: nobody is bound. */
+/** The processing units that threads may be bound to (core_topology_cpus), one thread to each. Zeroed: nobody is bound. */
 typedef struct core_places {
+    core_cpu_set all; /* of all processes that share them out: only who may use all of these is bound */
     int *cpus;
+    _Atomic bool *taken; /* by place, by any thread */
     int count;
 } core_places;
 
-/** Those of the calling thread. None when the system does not tell, or when a thread would not be bound anyway. */
-void core_places_read(core_places *places);
+/** Those of the calling thread, of which process `part` of `parts` has its share. None when the system does not tell, or there is no memory. */
+void core_places_read(core_places *places, int64_t part, int64_t parts);
 
 void core_places_free(core_places *places);
 
 /**
- * Binds the calling thread to a place. Returns its processing unit; -1 when it stays as it is: there is no such place, it may not use
- * all of them (somebody has bound it), or the system refuses.
+ * Binds the calling thread to a place, the first that is free from `wanted` on, round the end. Returns it; -1 when the thread stays as
+ * it is: none is free, it may not use all of the cores (somebody has bound it), or the system refuses.
  */
-int core_bind(const core_places *places, int64_t place);
+int core_bind(core_places *places, int wanted);
 
-/** Undoes core_bind, which returned `cpu`, unless somebody has bound the thread otherwise meanwhile. */
-void core_unbind(const core_places *places, int cpu);
+/** Undoes core_bind, which returned `place`: frees it, and lets the thread go unless somebody has bound it otherwise meanwhile. */
+void core_unbind(core_places *places, int place);
 
 #endif

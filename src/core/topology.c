@@ -210,12 +210,26 @@ static int list_cpus(const machine *of, int *cpus, int most) {
     return count;
 }
 
-int core_topology_cpus(int **cpus) {
+/* Leaves of ours those of one part. */
+static void cut_ours(machine *of, int64_t part, int64_t parts) {
+    const int64_t count = hwloc_bitmap_weight(of->ours), first = part * count / parts, end = (part + 1) * count / parts;
+    int64_t number = 0;
+    for (hwloc_obj_t unit = NULL; (unit = hwloc_get_next_obj_by_type(of->tree, HWLOC_OBJ_PU, unit));) {
+        if (!hwloc_bitmap_isset(of->ours, unit->os_index))
+            continue;
+        if (number < first || number >= end)
+            hwloc_bitmap_clr(of->ours, unit->os_index);
+        number++;
+    }
+}
+
+int core_topology_cpus(int64_t part, int64_t parts, int **cpus) {
     machine here;
     int count = 0;
     *cpus = NULL;
     if (open_machine(&here))
         return 0;
+    cut_ours(&here, part, parts);
     int most = here.bound ? hwloc_bitmap_weight(here.ours) : 0;
     if (most > 0)
         *cpus = malloc((size_t)most * sizeof(**cpus));

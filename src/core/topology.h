@@ -27,10 +27,11 @@ void core_topology_read(core_topology *topology);
 int core_topology_groups(int *sizes, int most);
 
 /**
- * The processing units that this process may use: one of each core, in the order in which they are beside each other, then the second of
+ * Of the processing units that the calling thread may use those of part `part` of `parts`, whose sizes differ by one at most and which have whole
+ * cores where there are enough: one of each core, in the order in which they are beside each other, then the second of
  * each, and so on. *cpus is the caller's to free. A full discovery. Returns how many; 0 if unknown.
  */
-int core_topology_cpus(int **cpus);
+int core_topology_cpus(int64_t part, int64_t parts, int **cpus);
 
 /** Prints the tree (package, NUMA node, L3, core) with hwloc, this process's cores marked. Returns a weft error code. */
 int core_topology_print(FILE *file);

@@ -171,7 +171,7 @@ struct weft_comm {
     weft_team *team; /* NULL: a process communicator */
     struct hier_ledger
         *ledger;          /* the team's, or its own; the world's once it is opened; NULL: its process is alone in it */
-    int bound;            /* core_bind(): of the handle that weft_team_enter gave */
+    int bound;            /* the place, core_bind(): of the handle that weft_team_enter gave */
     intra_member *member; /* of a thread communicator, as are the next */
     hier_agent *agent;
     hier_observer *observer; /* the agent's; NULL: the world's for process communicators */

@@ -78,14 +78,15 @@ void hier_team_give(weft_team *team) {
     hier_context_left(world, context, whole);
 }
 
-/* Does a core have to carry more than one of the threads of all processes on this host? Then the team is told which. */
+/* Does a core have to carry more than one of the threads of all processes on this host? Then the team is told which. Those that do not
+ * make the team have one at least. */
 static bool oversubscribed(weft_team *team, const weft_comm *parent, const entry *entries) {
     const entry *own = &entries[parent->rank];
-    hier_load load = {0};
+    hier_load load = team->world->load;
     for (int process = 0; process < parent->size; process++)
         if (entries[process].host == own->host)
-            hier_load_add(&load, entries[process].threads, entries[process].cores_hash == own->cores_hash,
-                          process < parent->rank);
+            hier_load_add(&load, entries[process].threads - 1, entries[process].cores_hash == own->cores_hash,
+                          hier_layout_process(parent->layout, process) < team->world->process_comm->rank);
     return hier_is_overloaded(&load, own->host_cores, own->cores, &team->crowd);
 }
 
@@ -390,7 +391,7 @@ static int enter(weft_team *team, int thread, weft_comm **comm) {
         return code;
     }
     core_settle(team->crowd, number);
-    made->bound = team->crowd.all ? -1 : core_bind(&team->world->places, team->crowd.before + number);
+    made->bound = team->crowd.all ? -1 : core_bind(&team->world->places, number);
     *comm = made;
     return WEFT_SUCCESS;
 }

@@ -53,20 +53,20 @@ int hier_world_card(const hier_world *world, int process, hier_card *card) {
     return code;
 }
 
-/* Are there more processes of this host on this process's cores than cores? One thread a process is assumed. */
+/* Are there more processes of this host on this process's cores than cores? One thread a process is assumed. Without a bootstrap all
+ * are alike. */
 static int oversubscribed(hier_world *world, bool *result) {
     int rank = world->process_comm->rank;
-    hier_load load = {0};
-    for (int process = 0; world->bootstrap && process < world->bootstrap->size; process++) {
+    for (int process = 0; process < world->process_comm->size; process++) {
         if (hier_world_host(world, process) != hier_world_host(world, rank))
             continue;
-        hier_card card = {0};
-        int code = hier_world_card(world, process, &card);
+        hier_card card = world->card;
+        int code = world->bootstrap ? hier_world_card(world, process, &card) : WEFT_SUCCESS;
         if (code)
             return code;
-        hier_load_add(&load, 1, card.cores_hash == world->card.cores_hash, process < rank);
+        hier_load_add(&world->load, 1, card.cores_hash == world->card.cores_hash, process < rank);
     }
-    *result = hier_is_overloaded(&load, world->card.host_cores, world->card.cores, &world->crowd);
+    *result = hier_is_overloaded(&world->load, world->card.host_cores, world->card.cores, &world->crowd);
     return WEFT_SUCCESS;
 }
 
@@ -181,7 +181,7 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
     made->waiting = core_waiting_resolve(config->wait_policy, made->crowded);
     atomic_init(&made->may_sleep, made->waiting.may_sleep);
     if (config->bind == WEFT_BIND_CORE)
-        core_places_read(&made->places);
+        core_places_read(&made->places, made->load.on_cores.before, made->load.on_cores.all);
     *world = made;
     return WEFT_SUCCESS;
 }

@@ -26,6 +26,12 @@
 #include <stdatomic.h>
 #include <weft/weft.h>
 
+/** Threads that a host, and this process's cores, have to carry: zeroed, and then each process of the host is added. */
+typedef struct hier_load {
+    int64_t on_host;
+    core_crowd on_cores;
+} hier_load;
+
 /** What a process tells the others, in front of its address: those of its host its cores, and where its lines are. */
 typedef struct hier_card {
     int32_t cores; /* that the process may use */
@@ -64,9 +70,10 @@ typedef struct hier_world {
     uint64_t completions;    /* of these, so far */
     unsigned soon;           /* how often something was waited for in a short way (hier_looked_soon) */
     size_t *node_offsets;    /* 0, 1, 2, … size */
-    core_crowd crowd;        /* with one thread a process … */
+    hier_load load;          /* with one thread a process … */
+    core_crowd crowd;        /* … and so is this … */
     bool crowded;            /* … which may be more than cores */
-    core_places places;      /* of threads in teams */
+    core_places places;      /* of threads in teams: this process's share */
     hier_layout layout;      /* of the process communicator: every node has one rank */
     weft_comm *process_comm; /* … and the first of a list: those that were split and have messages, under the funnel */
     hier_contexts contexts;
@@ -116,12 +123,6 @@ int hier_world_card(const hier_world *world, int process, hier_card *card);
 
 /** A number that is equal for the processes of one host. */
 int hier_world_host(const hier_world *world, int process);
-
-/** Threads that a host, and this process's cores, have to carry: zeroed, and then each process of the host is added. */
-typedef struct hier_load {
-    int64_t on_host;
-    core_crowd on_cores;
-} hier_load;
 
 static inline void hier_load_add(hier_load *load, int64_t threads, bool shares_cores, bool before) {
     load->on_host += threads;

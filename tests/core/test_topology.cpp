@@ -25,6 +25,7 @@ extern "C" int omp_get_num_procs() {
 }
 
 static size_t smallest_set = 0; // in bytes
+static int pretended_units = 0; // 0: as it is
 
 // For all of the program: as by a kernel that takes no smaller sets.
 extern "C" int sched_getaffinity(pid_t process, size_t bytes, cpu_set_t *set) noexcept {
@@ -33,6 +34,10 @@ extern "C" int sched_getaffinity(pid_t process, size_t bytes, cpu_set_t *set) no
         return -1;
     }
     memset(set, 0, bytes);
+    for (int unit = 0; unit < pretended_units; unit++)
+        CPU_SET_S(size_t(unit), bytes, set);
+    if (pretended_units)
+        return 0;
     return syscall(SYS_sched_getaffinity, process, bytes, set) < 0 ? -1 : 0;
 }
 
@@ -159,23 +164,23 @@ TEST(Topology, AFileThatIsNoMachineIsAnError) {
 
 TEST(Topology, EveryUnitThatWeMayUseOnce) {
     const std::vector<int> expected = allowed_cpus();
-    int *cpus = nullptr, count = core_topology_cpus(&cpus);
+    int *cpus = nullptr, count = core_topology_cpus(0, 1, &cpus);
     std::vector<int> found(cpus, cpus + count);
     std::sort(found.begin(), found.end());
     EXPECT_EQ(found, expected);
     free(cpus);
     with_binding({expected.back()}, [&] {
-        ASSERT_EQ(core_topology_cpus(&cpus), 1);
+        ASSERT_EQ(core_topology_cpus(0, 1, &cpus), 1);
         EXPECT_EQ(cpus[0], expected.back());
         free(cpus);
     });
     // That of another machine is of no use.
     setenv("HWLOC_SYNTHETIC", "package:2 core:2 pu:2", 1);
-    EXPECT_EQ(core_topology_cpus(&cpus), 0);
+    EXPECT_EQ(core_topology_cpus(0, 1, &cpus), 0);
     EXPECT_EQ(cpus, nullptr);
     // Unless it is told to be this one: one unit of each core first.
     setenv("HWLOC_THISSYSTEM", "1", 1);
-    count = core_topology_cpus(&cpus);
+    count = core_topology_cpus(0, 1, &cpus);
     unsetenv("HWLOC_THISSYSTEM");
     unsetenv("HWLOC_SYNTHETIC");
     if (expected == std::vector<int>{0, 1}) {
@@ -189,27 +194,46 @@ TEST(Topology, UnitsWhereCoresAreNotTold) {
     int *cpus = nullptr, code;
     setenv("HWLOC_COMPONENTS", "-linux,-x86", 1);
     const std::string tree = printed(&code);
-    int count = core_topology_cpus(&cpus);
+    int count = core_topology_cpus(0, 1, &cpus);
     unsetenv("HWLOC_COMPONENTS");
     EXPECT_EQ(tree.find("Core "), std::string::npos) << tree;
     EXPECT_EQ(std::vector<int>(cpus, cpus + count), expected);
     free(cpus);
 }
 
+// On a machine of eight units, all of which we seem to be allowed.
+TEST(Topology, PartsOfTheUnits) {
+    const std::vector<std::vector<std::vector<int>>> expected = {
+        {{0, 2, 4, 6, 1, 3, 5, 7}},
+        {{0, 2, 1, 3}, {4, 6, 5, 7}},
+        {{0, 1}, {2, 4, 3}, {5, 6, 7}},
+        {{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}},
+    };
+    setenv("HWLOC_SYNTHETIC", "core:4 pu:2", 1);
+    setenv("HWLOC_THISSYSTEM", "1", 1);
+    pretended_units = 8;
+    for (const auto &parts : expected)
+        for (size_t part = 0; part < parts.size(); part++) {
+            int *cpus = nullptr, count = core_topology_cpus(int64_t(part), int64_t(parts.size()), &cpus);
+            EXPECT_EQ(std::vector<int>(cpus, cpus + count), parts[part]) << part << " of " << parts.size();
+            free(cpus);
+        }
+    pretended_units = 0;
+    unsetenv("HWLOC_THISSYSTEM");
+    unsetenv("HWLOC_SYNTHETIC");
+}
+
 TEST(Bind, OnePlaceAndBack) {
     const std::vector<int> all = allowed_cpus();
     core_places places;
-    core_places_read(&places);
+    core_places_read(&places, 0, 1);
     ASSERT_EQ(size_t(places.count), all.size());
-    EXPECT_EQ(core_bind(&places, places.count), -1) << "there is no such place";
-    for (int place = 0; place < places.count; place++) {
-        int cpu = core_bind(&places, place);
-        EXPECT_EQ(cpu, places.cpus[place]);
-        EXPECT_EQ(allowed_cpus(), std::vector<int>{cpu});
-        if (places.count > 1) {
-            EXPECT_EQ(core_bind(&places, 0), -1) << "it is bound";
-        }
-        core_unbind(&places, cpu);
+    for (int wanted = 0; wanted <= places.count; wanted++) {
+        int place = core_bind(&places, wanted);
+        ASSERT_EQ(place, wanted % places.count);
+        EXPECT_EQ(allowed_cpus(), std::vector<int>{places.cpus[place]});
+        EXPECT_EQ(core_bind(&places, place + 1), -1) << "it is bound";
+        core_unbind(&places, place);
         EXPECT_EQ(allowed_cpus(), all);
     }
     core_unbind(&places, -1);
@@ -218,18 +242,44 @@ TEST(Bind, OnePlaceAndBack) {
     core_places_free(&places);
 }
 
+TEST(Bind, WhatIsTakenIsNotTakenAgain) {
+    const std::vector<int> all = allowed_cpus();
+    core_places places;
+    core_places_read(&places, 0, 1);
+    for (int i = 0; i < places.count; i++)
+        with_binding(all, [&] { EXPECT_EQ(core_bind(&places, 0), i); });
+    EXPECT_EQ(core_bind(&places, 0), -1);
+    core_unbind(&places, 0);
+    EXPECT_EQ(core_bind(&places, places.count - 1), 0) << "the one that is free";
+    core_unbind(&places, 0);
+    EXPECT_EQ(allowed_cpus(), all);
+    core_places_free(&places);
+}
+
+TEST(Bind, EachProcessHasItsShare) {
+    std::vector<int> found;
+    core_places places;
+    for (int part = 0; part < 2; part++) {
+        core_places_read(&places, part, 2);
+        found.insert(found.end(), places.cpus, places.cpus + places.count);
+        core_places_free(&places);
+    }
+    std::sort(found.begin(), found.end());
+    EXPECT_EQ(found, allowed_cpus());
+}
+
 // The system may have room for more than 1024 units and have two.
 TEST(Bind, WhereTheKernelsSetsAreLarge) {
     const std::vector<int> all = allowed_cpus();
     core_places places;
-    core_places_read(&places); // hwloc knows how large they are by now, and would not find out again
+    core_places_read(&places, 0, 1); // hwloc knows how large they are by now, and would not find out again
     smallest_set = 256;
-    int cpu = core_bind(&places, 0);
+    int place = core_bind(&places, 0);
     smallest_set = 0;
-    ASSERT_GE(cpu, 0);
-    EXPECT_EQ(allowed_cpus(), std::vector<int>{cpu});
+    ASSERT_EQ(place, 0);
+    EXPECT_EQ(allowed_cpus(), std::vector<int>{places.cpus[0]});
     smallest_set = 256;
-    core_unbind(&places, cpu);
+    core_unbind(&places, place);
     smallest_set = 0;
     EXPECT_EQ(allowed_cpus(), all);
     core_places_free(&places);
