@@ -25,11 +25,12 @@ static int cores_of_openmp(void) {
 
 /* False when the kernel does not tell. */
 static bool read_cores(core_topology *topology, pid_t process) {
-    core_cpu_set set;
-    if (!core_cpu_set_read(&set, process))
+    if (!core_cpu_set_read(&topology->allowed, process)) {
+        topology->allowed = (core_cpu_set){0};
         return false;
-    topology->allowed_cores = core_cpu_set_count(&set);
-    topology->allowed_hash = core_cpu_set_hash(&set);
+    }
+    topology->allowed_cores = core_cpu_set_count(&topology->allowed);
+    topology->allowed_hash = core_cpu_set_hash(&topology->allowed);
     return true;
 }
 
@@ -76,6 +77,8 @@ static void read_own_cores(core_topology *topology) {
     core_topology of_parent = {0};
     if (read_cores(&of_parent, getppid()) && of_parent.allowed_cores == more)
         *topology = of_parent;
+    else
+        topology->allowed = (core_cpu_set){0}; /* this one's is too small, and which is right is not known */
     topology->allowed_cores = more;
 }
 
@@ -170,11 +173,23 @@ static int insert(int *sizes, int count, int most, int size) {
     return count + 1;
 }
 
-int core_topology_groups(int *sizes, int most) {
+/* Ours are these, whatever the calling thread is bound to. */
+static void set_ours(machine *of, const core_cpu_set *allowed) {
+    hwloc_bitmap_zero(of->ours);
+    for (int cpu = 0; cpu < CORE_MOST_CPUS; cpu++)
+        if (core_cpu_set_has(allowed, cpu))
+            hwloc_bitmap_set(of->ours, (unsigned)cpu);
+    if (hwloc_bitmap_iszero(of->ours))
+        hwloc_bitmap_copy(of->ours, hwloc_topology_get_allowed_cpuset(of->tree));
+}
+
+int core_topology_groups(const core_cpu_set *allowed, int *sizes, int most) {
     machine here;
     int count = 0;
     if (open_machine(&here))
         return 0;
+    if (here.bound)
+        set_ours(&here, allowed);
     hwloc_bitmap_t both = hwloc_bitmap_alloc();
     if (both) {
         for (int depth = hwloc_topology_get_depth(here.tree) - 1; depth >= 0; depth--)

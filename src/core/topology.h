@@ -5,6 +5,7 @@
 #ifndef CORE_TOPOLOGY_H
 #define CORE_TOPOLOGY_H
 
+#include <core/cpu_set.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,7 +13,8 @@
 typedef struct core_topology {
     int host_cores;        /* processing units of the host that are online */
     int allowed_cores;     /* processing units in this process's cpuset, at least 1 */
-    uint64_t allowed_hash; /* equal for processes with the same cpuset */
+    uint64_t allowed_hash; /* equal for processes with the same cpuset … */
+    core_cpu_set allowed;  /* … which is this; empty: unknown */
     size_t cache_bytes;    /* of the last cache of the core that the caller runs on; 0: unknown */
     int cache_cores;       /* processing units that share it */
 } core_topology;
@@ -21,10 +23,10 @@ typedef struct core_topology {
 void core_topology_read(core_topology *topology);
 
 /**
- * How many of the processing units that this process may use the objects of each kind have (cores, caches, NUMA nodes, packages; of
+ * How many of the processing units in `allowed` (empty: of those that the system lets anybody use) the objects of each kind have (cores, caches, NUMA nodes, packages; of
  * a kind the largest), rising, `most` of them at most; how many. A full discovery, which takes milliseconds. 0 if unknown.
  */
-int core_topology_groups(int *sizes, int most);
+int core_topology_groups(const core_cpu_set *allowed, int *sizes, int most);
 
 /**
  * Of the processing units that the calling thread may use those of part `part` of `parts`, whose sizes differ by one at most and which have whole

@@ -64,6 +64,7 @@ static int open_world(const core_config *config, const weft_options *options, hi
             bootstrap->close(bootstrap);
             return code;
         }
+        (*world)->allowed = topology.allowed;
         (*world)->launcher = bootstrap;
         return start_progress(*world);
     }
@@ -88,6 +89,7 @@ static int open_world(const core_config *config, const weft_options *options, hi
         inter_lines_free(lines);
         return code;
     }
+    (*world)->allowed = topology.allowed;
     (*world)->collect = collect;
     code = hier_world_use_lines(*world, lines);
     if (!code)

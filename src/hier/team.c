@@ -131,7 +131,8 @@ static int make_mailboxes(weft_team *team, int threads, core_waiting waiting) {
 static void make_tree(weft_team *team, int threads) {
     int groups[INTRA_TREE_LEVELS];
     bool used = hier_selects(&team->world->selector, HIER_TREE);
-    intra_tree_build(&team->tree, threads, groups, used ? core_topology_groups(groups, INTRA_TREE_LEVELS) : 0);
+    int count = used ? core_topology_groups(&team->world->allowed, groups, INTRA_TREE_LEVELS) : 0;
+    intra_tree_build(&team->tree, threads, groups, count);
 }
 
 int hier_team_make_threads(weft_team *team, core_waiting waiting) {

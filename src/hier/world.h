@@ -46,6 +46,7 @@ typedef struct hier_card {
 typedef struct hier_world {
     core_config config;
     hier_card card;
+    core_cpu_set allowed;       /* the cores that the card tells of; empty: unknown */
     inter_bootstrap *bootstrap; /* NULL in tests, and where a process is alone: … */
     inter_bootstrap *launcher;  /* … then this one has it, which is told when it leaves; or NULL */
     inter_transport *transport; /* NULL: one process */

@@ -13,6 +13,7 @@
 #include <vector>
 extern "C" {
 #include <core/binding.h>
+#include <core/cpu_set.h>
 #include <core/topology.h>
 #include <core/wait.h>
 #include <weft/error.h>
@@ -91,7 +92,10 @@ TEST(Topology, CountsWhatOpenMPHadBeforeItBoundThreads) {
     setenv("OMP_PROC_BIND", "true", 1);
     for (int procs : {0, 1, 2, int(cpus.size()), 7}) {
         procs_of_openmp = procs;
-        EXPECT_EQ(topology_of({cpus[0]}).allowed_cores, std::max(procs, 1));
+        const core_topology topology = topology_of({cpus[0]});
+        EXPECT_EQ(topology.allowed_cores, std::max(procs, 1));
+        const int known = core_cpu_set_count(&topology.allowed); // that set, or none, but never the one core
+        EXPECT_TRUE(known == topology.allowed_cores || known == 0) << known << " of " << topology.allowed_cores;
     }
     setenv("OMP_PROC_BIND", "false", 1);
     EXPECT_EQ(topology_of({cpus[0]}).allowed_cores, 1);
@@ -138,16 +142,35 @@ TEST(Topology, AMachineFromAString) {
 
 TEST(Topology, GroupsRise) {
     int sizes[8];
+    core_topology topology;
+    core_topology_read(&topology);
     setenv("HWLOC_SYNTHETIC", "pack:2 l3:2 core:3 pu:2", 1);
-    int count = core_topology_groups(sizes, 8);
-    int few = core_topology_groups(sizes + 4, 2);
+    int count = core_topology_groups(&topology.allowed, sizes, 8);
+    int few = core_topology_groups(&topology.allowed, sizes + 4, 2);
     unsetenv("HWLOC_SYNTHETIC");
     ASSERT_EQ(count, 4);
     EXPECT_EQ(std::vector<int>(sizes, sizes + 4), (std::vector<int>{2, 6, 12, 24}));
     EXPECT_EQ(few, 2) << "as many as there is room for";
-    count = core_topology_groups(sizes, 8);
+    count = core_topology_groups(&topology.allowed, sizes, 8);
     for (int i = 1; i < count; i++)
         EXPECT_LT(sizes[i - 1], sizes[i]);
+}
+
+// A thread that is bound asks for those of its process.
+TEST(Topology, GroupsAreOfTheCoresAskedFor) {
+    const int few[] = {0, 1, 2};
+    const core_cpu_set all{}, three = core_cpu_set_of(few, 3);
+    int sizes[8];
+    setenv("HWLOC_SYNTHETIC", "core:4 pu:2", 1);
+    setenv("HWLOC_THISSYSTEM", "1", 1);
+    with_binding({allowed_cpus()[0]}, [&] {
+        EXPECT_EQ(core_topology_groups(&all, sizes, 8), 2);
+        EXPECT_EQ(std::vector<int>(sizes, sizes + 2), (std::vector<int>{2, 8}));
+        EXPECT_EQ(core_topology_groups(&three, sizes, 8), 2);
+        EXPECT_EQ(std::vector<int>(sizes, sizes + 2), (std::vector<int>{2, 3}));
+    });
+    unsetenv("HWLOC_THISSYSTEM");
+    unsetenv("HWLOC_SYNTHETIC");
 }
 
 TEST(Topology, AFileThatIsNoMachineIsAnError) {
