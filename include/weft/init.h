@@ -94,7 +94,9 @@ typedef struct weft_options {
 
 /**
  * Starts weft. Collective over the processes of the job; called once, by one thread of each; `options` NULL: defaults.
- * Reads the WEFT_ variables (`weft-info --config` lists them; WEFT_ROOT, WEFT_DIR, WEFT_HOME and WEFT_PREFIX are left to who installs).
+ * Reads the WEFT_ variables (`weft-info --config` lists them; WEFT_ROOT, WEFT_DIR, WEFT_HOME and WEFT_PREFIX are left to who
+ * installs), and which cores the process may use: those that the calling thread may use now. So call it before the program
+ * binds that thread; of bindings by an OpenMP runtime (OMP_PROC_BIND) weft knows.
  * Errors: WEFT_ERR_INIT (called twice), WEFT_ERR_CONFIG (a WEFT_ variable is unknown or out of range, named in the
  * sentence; an `algorithm` that does not exist, or is, as `reproducible`, not that of process 0; WEFT_PROGRESS=thread under
  * FUNNELED; a directory of WEFT_COUNTERS or WEFT_TRACE that cannot be made, a file of WEFT_HANG_REPORT that could not), WEFT_ERR_ARG (another option is out of range), WEFT_ERR_UNSUPPORTED (more than 2^20 processes), WEFT_ERR_BOOTSTRAP,
