@@ -9,8 +9,6 @@
 #include <string.h>
 
 #define AGENT_MAGIC 0x77744147u
-/* Who has parts in collectives under way is not woken by all that they wait for. */
-#define PARTS_NS    2000000L
 #define PAUSE_NS    50000L
 /* Who has a channel of his own looks so seldom at the main one, which all threads share, or at his own until he uses it. */
 #define MAIN_EVERY  64
@@ -246,10 +244,10 @@ static void sleep_a_while(const hier_wait *wait, uint64_t rung, long nap) {
     if (!may_drive(wait)) {
         if (wait->beside)
             hier_look_beside(wait->world);
-        if (parts && hier_parts_sleep(wait->agent, PARTS_NS))
+        if (parts && hier_parts_sleep(wait->agent, HIER_BESIDE_NS))
             return;
         if (bell)
-            core_flag_sleep(&bell->flag, rung + 1, parts || wait->beside ? PARTS_NS : nap);
+            core_flag_sleep(&bell->flag, rung + 1, parts || wait->beside ? HIER_BESIDE_NS : nap);
         else
             sched_yield();
         return;
@@ -265,7 +263,7 @@ static void sleep_a_while(const hier_wait *wait, uint64_t rung, long nap) {
     if (hier_funnel_try(wait->world)) {
         hier_bed bed;
         hier_bed_clear(&bed);
-        bed.milliseconds = (int)((parts ? PARTS_NS : nap) / 1000000L);
+        bed.milliseconds = (int)((parts ? HIER_BESIDE_NS : nap) / 1000000L);
         bool armed = hier_arm(&wait->world->channel, &bed);
         /* Another thread may have been roused in place of this one, which armed just now. */
         bool rings = bell && atomic_load_explicit(&bell->flag.value, memory_order_seq_cst) != rung;

@@ -88,6 +88,12 @@ void hier_look_at_unused(hier_agent *agent, bool now);
 /** One look at the network for others, if the thread may, where what it waits for does not come by it. There is a network. */
 void hier_look_beside(hier_world *world);
 
+/**
+ * So long at most sleeps who has more under way than what wakes it: parts in collectives, of which not all that they wait for does, or the
+ * network, for others.
+ */
+#define HIER_BESIDE_NS 2000000L
+
 /** Is there what the caller waits for? */
 typedef bool hier_look(void *argument);
 

@@ -145,24 +145,41 @@ bool hier_settle(hier_call *call) {
     return settle_network(call, call->gone == threads) && call->gone == threads && have_told(call);
 }
 
-/* What a thread that waits in no meeting does between two looks. */
-static void look_around(hier_call *call, unsigned *looks) {
+/* What a thread that waits in no meeting does between two looks; true: it is time to sleep. */
+static bool look_around(hier_call *call, unsigned *looks) {
     if (hier_agent_progress(call->comm->agent))
         *looks = 0;
-    hier_bed bed;
-    hier_bed_clear(&bed);
     bool tired = core_backoff(&call->meeting.team->waiting, looks);
     hier_call_looks(call, tired);
     hier_look_at_unused(call->comm->agent, tired);
-    if (tired)
-        hier_sleep(&bed); /* for the time only */
+    return tired;
 }
 
 void hier_await_settled(hier_call *call) {
     unsigned looks = 0;
+    hier_bed bed;
+    hier_bed_clear(&bed);
     hier_fail(call);
     while (!hier_settle(call))
-        look_around(call, &looks);
+        if (look_around(call, &looks))
+            hier_sleep(&bed); /* for the time only */
+}
+
+/* Sleeps until a thread that still uses the slot does no more. */
+static void sleep_on_user(const hier_call *call) {
+    const intra_meeting *meeting = &call->meeting;
+    const intra_team *team = meeting->team;
+    const uint64_t before = meeting->sequence - team->slots;
+    hier_world *world = call->comm->world;
+    int thread = 0, own = meeting->member->thread;
+    while (thread < team->threads && (thread == own || core_flag_reached(&team->completed[thread].flag, before)))
+        thread++;
+    /* It may be that only this thread does, in a call that it has under way: then nobody wakes it. */
+    core_flag *flag = &team->completed[thread < team->threads ? thread : own].flag;
+    if (hier_comm_serves(call->comm))
+        hier_leader_naps(world, flag, before);
+    else /* it drives the network for others, or has messages or parts of its own */
+        core_flag_sleep(flag, before, world->transport || hier_is_busy(call->comm) ? HIER_BESIDE_NS : core_nap(0));
 }
 
 void hier_await_slot(hier_call *call) {
@@ -175,7 +192,8 @@ void hier_await_slot(hier_call *call) {
             since = core_ticks();
         if (world->transport)
             hier_look_beside(world); /* collectives before this one may need it, and other processes */
-        look_around(call, &looks);
+        if (look_around(call, &looks))
+            sleep_on_user(call);
     }
     if (since)
         call->meeting.member->waited_ticks += core_ticks() - since;

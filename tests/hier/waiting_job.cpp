@@ -88,6 +88,21 @@ TEST(Waiting, ForAMessage) {
         "recv");
 }
 
+// Of broadcasts, whose root is soon ahead of the others by all slots. They take about a tenth of a millisecond each: were it the nap that
+// ends a sleep, it would be five of them with two slots, and all longer than this may.
+TEST(Waiting, ForASlot) {
+    job::on_team([](weft_comm *comm) {
+        const bool root = weft_rank(comm) == 0;
+        for (uint64_t round = 0; round < 20000; round++) {
+            uint64_t value = root ? round : 0;
+            job::ok(weft_bcast(&value, 1, WEFT_UINT64_T, 0, comm), comm, "bcast");
+            EXPECT_EQ(value, round);
+            if (!root)
+                sleep_for(0.00005);
+        }
+    });
+}
+
 // Of gathers, whose threads leave when they have given theirs: were it the nap that ends a sleep, each would take 10 ms, and all of them
 // longer than this may.
 TEST(Waiting, WhoSleepsIsWoken) {
