@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
 #include <hier/drive.h>
+#include <hier/naps.h>
 #include <hier/pieces.h>
 #include <hier/ring.h>
 #include <hier/staging.h>
@@ -13,8 +14,6 @@
 #define DRIVE_EVERY 16
 /* Who waits for threads of his process only, and has nothing of his own to look after, looks more seldom yet. */
 #define SERVE_EVERY 64
-/* Who waits for a thread's pieces, with some on the wire, sleeps so long at most. */
-#define PIECES_NS   1000000L
 
 /* The network part is done: called by whoever progresses the engine. Release: pairs with hier_await_network. */
 static void release(void *argument, int error) {
@@ -123,38 +122,6 @@ static bool is_ready(const hier_call *call) {
            intra_has_posted(&call->meeting, call->meeting.member->thread, call->need_phase);
 }
 
-/* Sleeps until the thread has posted the phase: of that nothing tells but its own flag. */
-static enum core_idle sleep_on_thread(const hier_call *call, int thread, unsigned phase, long nanoseconds) {
-    core_flag_sleep(&call->meeting.cells[thread].flag, intra_value(&call->meeting, phase), nanoseconds);
-    return CORE_IDLE_SLEPT;
-}
-
-/* As the leader on whom others depend, if it is that: sleeps on what is awaited. */
-static enum core_idle sleep_as_leader(const hier_call *call, core_flag *flag, uint64_t value) {
-    hier_world *world = call->comm->world;
-    if (!hier_is_funneled(world) || !hier_is_leader(world))
-        return CORE_IDLE_NOTHING;
-    hier_leader_naps(world, flag, value);
-    return CORE_IDLE_SLEPT;
-}
-
-/* The same of a thread's flag; others sleep as long as it suits them. */
-static enum core_idle sleep_on_missing(const hier_call *call, int thread) {
-    core_flag *flag = &call->meeting.cells[thread].flag;
-    const uint64_t value = intra_value(&call->meeting, call->need_phase);
-    return sleep_as_leader(call, flag, value) == CORE_IDLE_SLEPT
-               ? CORE_IDLE_SLEPT
-               : sleep_on_thread(call, thread, call->need_phase, core_nap(0));
-}
-
-/* Sleeps until a thread has done its last piece: only then all may be admitted that waits for threads. */
-static enum core_idle sleep_on_pieces(const hier_call *call) {
-    for (int thread = 0; thread < hier_threads(call); thread++)
-        if (!intra_has_posted(&call->meeting, thread, HIER_READY))
-            return sleep_on_thread(call, thread, HIER_READY, PIECES_NS);
-    return CORE_IDLE_MOVED; /* since the last look */
-}
-
 /*
  * How often who holds the funnel looks when all that is left is between the processes. Where cores are short, but not for one thread of
  * each process, all threads that share this one's core wait for the same: to give it to them and to get it back takes longer.
@@ -187,7 +154,7 @@ static enum core_idle drive(void *argument, bool tired) {
         return CORE_IDLE_NOTHING;
     if (!hier_funnel_try(world))
         return stays || call->watches ? CORE_IDLE_BUSY : CORE_IDLE_NOTHING;
-    bool moved = false, asleep = false;
+    bool moved = false, asleep = false, sleepless = false;
     if (slot->started < call->meeting.sequence) {
         missing = hier_missing_thread(call);
         if (missing < 0) {
@@ -208,11 +175,12 @@ static enum core_idle drive(void *argument, bool tired) {
     if (sleeps && !on_pieces) {
         hier_bed_clear(&bed);
         asleep = hier_arm(&world->channel, &bed);
-        moved = !asleep; /* something came just now: look again, do not sleep on it */
+        sleepless = !asleep; /* something came just now, or a line wakes nobody */
+        moved = sleepless && hier_progress(world);
     }
     hier_funnel_leave(world);
     if (on_pieces)
-        return sleep_on_pieces(call);
+        return hier_nap_on_pieces(call);
     if (asleep) {
         hier_sleep(&bed);
         return CORE_IDLE_SLEPT;
@@ -222,10 +190,12 @@ static enum core_idle drive(void *argument, bool tired) {
             world->naps = 0;
         return CORE_IDLE_MOVED;
     }
+    if (sleepless)
+        return CORE_IDLE_BUSY; /* nothing would wake it: not for long */
     if (missing >= 0 && missing != self && tired && stays && is_ready(call))
-        return sleep_on_missing(call, missing);
+        return hier_nap_on_missing(call, missing);
     if (tired)
-        return sleep_as_leader(call, call->meeting.awaited, call->meeting.value);
+        return hier_nap_as_leader(call, call->meeting.awaited, call->meeting.value);
     return missing >= 0 && !call->meeting.team->waiting.hot ? CORE_IDLE_YIELD : CORE_IDLE_NOTHING;
 }
 
@@ -309,7 +279,7 @@ enum core_idle hier_idle(void *argument, bool tired) {
         world->naps = 0;
     if (moved || !tired)
         return moved ? CORE_IDLE_MOVED : CORE_IDLE_NOTHING;
-    return sleep_as_leader(call, call->meeting.awaited, call->meeting.value);
+    return hier_nap_as_leader(call, call->meeting.awaited, call->meeting.value);
 }
 
 /* What the leader waits for mostly needs that it drives: no look at a flag alone. */
