@@ -112,7 +112,8 @@ WEFT_API int weft_init(const weft_options *options);
  * communicator need not be detached. weft can be started again afterwards when the bootstrap
  * allows it.
  * Errors: WEFT_ERR_INIT, WEFT_ERR_BUSY (a team, a communicator, a request or a message of weft_mprobe is left), WEFT_ERR_THREAD (FUNNELED, and not the thread
- * of weft_init), WEFT_ERR_NOMEM (before it began: the others wait for it): weft stays as it was. After any other weft is over in this process all the same: WEFT_ERR_MISMATCH (the processes have
+ * of weft_init), WEFT_ERR_NOMEM (before it began: the others wait for it): weft stays as it was, which weft_initialized() tells. Else weft is over in this
+ * process all the same: WEFT_ERR_NOMEM (later), WEFT_ERR_MISMATCH (the processes have
  * called different collectives on the process communicator), WEFT_ERR_PROC_FAILED, WEFT_ERR_BOOTSTRAP, WEFT_ERR_TRANSPORT,
  * WEFT_ERR_CONFIG (WEFT_COUNTERS or WEFT_TRACE could not be written).
  */

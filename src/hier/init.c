@@ -210,44 +210,56 @@ static hier_doing describe(void *argument) {
     return hier_doing_on(world->process_comm, "weft_finalize");
 }
 
-/* A barrier beside the process communicator, which is broken. */
-static int meet_beside(hier_world *world) {
+/* A barrier beside the process communicator. WEFT_ERR_NOMEM: nothing is begun. */
+static int prepare_beside(hier_world *world, inter_execution *execution) {
     const weft_comm *comm = world->process_comm;
     const inter_view view = {.collective = INTER_BARRIER, .rank = comm->rank, .size = comm->size};
-    inter_execution execution = {.argument = world};
     inter_algorithm algorithm;
-    hier_wait wait = hier_wait_on(comm, is_done, describe, &execution);
     inter_algorithm_at(INTER_BARRIER, 0, &algorithm);
     hier_funnel_enter(world);
-    int code = inter_execution_start(&execution, &world->engine, (inter_id){HIER_OWN_CONTEXT, 0, false, 0}, &algorithm,
-                                     &view, &(inter_binding){.by_lines = true});
+    int code = inter_execution_prepare(execution, &world->engine, &algorithm, &view);
     hier_funnel_leave(world);
-    if (!code) {
-        hier_drive_until(&wait, false);
-        code = execution.error;
-    }
-    inter_execution_free(&execution);
     return code;
 }
 
-/*
- * All processes meet. When all come through all have called the same on the process communicator, persistent ones included, so it is
- * broken in all of them or in none.
- */
-static int meet(hier_world *world, const void *caller, bool *forced) {
+static int meet_beside(hier_world *world, inter_execution *execution) {
+    hier_wait wait = hier_wait_on(world->process_comm, is_done, describe, execution);
+    execution->argument = world;
+    hier_funnel_enter(world);
+    inter_execution_run(execution, (inter_id){HIER_OWN_CONTEXT, 0, false, 0},
+                        &(inter_binding){.counted_as = INTER_COLLECTIVES, .by_lines = true});
+    hier_funnel_leave(world);
+    hier_drive_until(&wait, false);
+    return execution->error;
+}
+
+/* On the process communicator: have all called the same there, persistent collectives included? */
+static int compare_calls(hier_world *world, const void *caller) {
     weft_comm *comm = world->process_comm;
     hier_arguments arguments;
     hier_arguments_begin(&arguments, INTER_BARRIER, "weft_finalize");
     arguments.caller = caller;
     arguments.signature = ~comm->ledger->chains[1];
-    bool was_broken = hier_ledger_is_broken(comm->ledger);
-    int code = was_broken ? WEFT_SUCCESS : hier_process_collective(comm, &arguments);
-    *forced = code != WEFT_SUCCESS;
-    if (was_broken || code == WEFT_ERR_MISMATCH) {
-        int met = meet_beside(world);
-        *forced = met != WEFT_SUCCESS;
-        code = code ? code : met;
+    return hier_ledger_is_broken(comm->ledger) ? WEFT_SUCCESS : hier_process_collective(comm, &arguments);
+}
+
+/*
+ * All processes meet, *met unless one is gone. Beside the process communicator, whatever became of the barrier on it: where a process could not
+ * carry that out it is broken for some, and others have come through. WEFT_ERR_NOMEM with `*begun` false: the others know nothing of the call.
+ */
+static int meet(hier_world *world, const void *caller, bool *begun, bool *met) {
+    inter_execution beside = {0};
+    int code = prepare_beside(world, &beside);
+    if (!code) {
+        code = compare_calls(world, caller);
+        *begun = code != WEFT_ERR_NOMEM || hier_ledger_is_broken(world->process_comm->ledger);
     }
+    if (*begun) {
+        int failed = meet_beside(world, &beside);
+        *met = !failed;
+        code = failed ? failed : code; /* the sentence is of the last one */
+    }
+    inter_execution_free(&beside);
     return code;
 }
 
@@ -285,14 +297,15 @@ static void end_errands(hier_world *world) {
 }
 
 static int end(hier_world *world, const void *caller) {
-    bool forced = false;
-    if (world->transport)
+    bool begun = false, met = false;
+    int code = WEFT_SUCCESS;
+    if (world->transport) {
         end_errands(world);
-    int code = world->transport ? meet(world, caller, &forced) : WEFT_SUCCESS;
-    /* The others know nothing of the call, and wait for it to be made again: all stays as it was. */
-    if (code == WEFT_ERR_NOMEM && !hier_ledger_is_broken(world->process_comm->ledger))
-        return code;
-    int parted = part(world, forced), written = hier_observation_write(world);
+        code = meet(world, caller, &begun, &met);
+        if (!begun) /* the others wait for the call to be made again: all stays as it was */
+            return code;
+    }
+    int parted = part(world, !met), written = hier_observation_write(world);
     atomic_store_explicit(&current, NULL, memory_order_release);
     hier_watch_stop(world);
     hier_world_destroy(world);

@@ -37,17 +37,27 @@ void check(weft_comm *comm) {
 
 } // namespace
 
-TEST(StartMemory, FinalizeIsMadeAgain) {
-    int failures = 0;
+// Also of processes that were found in different calls.
+class StartMemoryOf : public testing::TestWithParam<bool> {};
+
+TEST_P(StartMemoryOf, FinalizeIsMadeAgain) {
+    int failures = 0, one = 1, sum = 0;
     bool here = false;
-    for (size_t number = 1; number < 6; number++) {
+    for (size_t number = 1; number < 8; number++) {
         ASSERT_EQ(weft_init(nullptr), WEFT_SUCCESS) << weft_last_error();
         here = weft_rank(weft_process_comm()) == 1;
+        if (GetParam()) {
+            EXPECT_EQ(here ? weft_barrier(weft_process_comm())
+                           : weft_allreduce(&one, &sum, 1, WEFT_INT, WEFT_SUM, weft_process_comm()),
+                      WEFT_ERR_MISMATCH);
+        }
         failures += made_again(here, number, weft_finalize);
         EXPECT_EQ(weft_initialized(), 0);
     }
     EXPECT_EQ(failures > 0, here);
 }
+
+INSTANTIATE_TEST_SUITE_P(Broken, StartMemoryOf, testing::Bool());
 
 // The first allocations come before the processes meet.
 TEST(StartMemory, InitIsMadeAgain) {
