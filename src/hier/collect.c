@@ -19,13 +19,13 @@ struct hier_collect {
     int over;         /* an event descriptor: the thread is to end */
 };
 
-void hier_report_name(const hier_world *world, char name[HIER_REPORT_BYTES]) {
-    snprintf(name, HIER_REPORT_BYTES, "%s.%d", world->config.hang_report, world->process_comm->rank);
+void hier_report_name(const core_config *config, int rank, char name[HIER_REPORT_BYTES]) {
+    snprintf(name, HIER_REPORT_BYTES, "%s.%d", config->hang_report, rank);
 }
 
 FILE *hier_report_open(const hier_world *world) {
     char name[HIER_REPORT_BYTES], when[64] = "";
-    hier_report_name(world, name);
+    hier_report_name(&world->config, world->process_comm->rank, name);
     FILE *file = fopen(name, "ae");
     struct tm broken_down;
     time_t now = time(NULL);

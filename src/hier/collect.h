@@ -24,7 +24,7 @@ void hier_collect_close(hier_collect *collect);
 
 /** The file of a process's reports. */
 #define HIER_REPORT_BYTES (CORE_PATH_BYTES + 16)
-void hier_report_name(const hier_world *world, char name[HIER_REPORT_BYTES]);
+void hier_report_name(const core_config *config, int rank, char name[HIER_REPORT_BYTES]);
 
 /** The report of a process, opened to be appended to, with the time written; or NULL: what cannot be written is lost. */
 FILE *hier_report_open(const hier_world *world);

@@ -58,6 +58,11 @@ static int open_world(const core_config *config, const weft_options *options, hi
     int code = inter_bootstrap_open(config, options ? options->bootstrap : NULL, &bootstrap);
     if (code)
         return code;
+    code = hier_watch_check(config, session_of(config, options), bootstrap->rank);
+    if (code) {
+        bootstrap->close(bootstrap);
+        return code;
+    }
     if (bootstrap->size == 1) {
         code = hier_world_create(config, &card, NULL, NULL, world);
         if (code) {

@@ -198,20 +198,25 @@ static void find_collector(hier_watch *watch) {
 }
 
 /* Reports go to files: can they be made? */
-static int check_report(const hier_world *world) {
+static int check_report(const core_config *config, int rank) {
     char name[HIER_REPORT_BYTES];
-    hier_report_name(world, name);
+    hier_report_name(config, rank, name);
     if (core_file_is_writable(name))
         return WEFT_SUCCESS;
-    return core_error(WEFT_ERR_CONFIG, "rank %d: WEFT_HANG_REPORT is \"%.200s\": no file can be made there: %s",
-                      world->process_comm->rank, world->config.hang_report, strerror(errno));
+    return core_error(WEFT_ERR_CONFIG, "rank %d: WEFT_HANG_REPORT is \"%.200s\": no file can be made there: %s", rank,
+                      config->hang_report, strerror(errno));
+}
+
+int hier_watch_check(const core_config *config, const char *session, int rank) {
+    return config->hang_timeout && !session ? check_report(config, rank) : WEFT_SUCCESS;
 }
 
 int hier_watch_start(hier_world *world, const char *session) {
     int socket = session ? core_rollcall_connect(session) : -1;
     if (socket < 0 && !world->config.hang_timeout)
         return WEFT_SUCCESS;
-    int code = socket < 0 ? check_report(world) : WEFT_SUCCESS;
+    /* Nobody listens in the session. Without one it is checked already. */
+    int code = socket < 0 && session ? check_report(&world->config, world->process_comm->rank) : WEFT_SUCCESS;
     if (code)
         return code;
     hier_watch *watch = calloc(1, sizeof(*watch));

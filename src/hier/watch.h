@@ -15,6 +15,11 @@
 const char *hier_watch_session(bool launched);
 
 /**
+ * Where no session is there to be told of waits, and a time is set: can reports be made? Before the other processes are met. WEFT_ERR_CONFIG.
+ */
+int hier_watch_check(const core_config *config, const char *session, int rank);
+
+/**
  * Starts it, and the collector's thread where that is here, when a time is set or there is a session. Before there are handles.
  * Errors: WEFT_ERR_NOMEM (no thread to be had).
  */

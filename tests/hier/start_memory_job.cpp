@@ -72,6 +72,22 @@ TEST(StartMemory, InitIsMadeAgain) {
     EXPECT_EQ(failures > 1, *rank == '1');
 }
 
+// A file that cannot be made is found before they meet, too. Without weftrun's ear, which would be told instead.
+TEST(StartMemory, InitIsMadeAgainForReports) {
+    const bool here = *getenv("PMIX_RANK") == '1';
+    unsetenv("WEFTRUN_SESSION");
+    setenv("WEFT_HANG_TIMEOUT", "60", 1);
+    setenv("WEFT_HANG_REPORT", here ? "/nowhere/report" : "/tmp/weft-report", 1);
+    if (here)
+        EXPECT_EQ(weft_init(nullptr), WEFT_ERR_CONFIG);
+    setenv("WEFT_HANG_REPORT", "/tmp/weft-report", 1);
+    ASSERT_EQ(weft_init(nullptr), WEFT_SUCCESS) << weft_last_error();
+    check(weft_process_comm());
+    EXPECT_EQ(weft_finalize(), WEFT_SUCCESS);
+    unsetenv("WEFT_HANG_REPORT");
+    unsetenv("WEFT_HANG_TIMEOUT");
+}
+
 TEST(StartMemory, PersistentIsPreparedAgain) {
     ASSERT_EQ(weft_init(nullptr), WEFT_SUCCESS) << weft_last_error();
     weft_team *team = nullptr;
