@@ -57,7 +57,7 @@ typedef struct weft_bootstrap {
     int size; /**< how many processes, at least 1 */
     /**
      * Gathers `bytes` bytes from every process into `recv` (size × bytes, in rank order). Returns 0, or anything else for
-     * failure. `send` and `recv` do not overlap.
+     * failure. `send` and `recv` do not overlap. It does not start or end weft: that is WEFT_ERR_INIT.
      */
     int (*allgather)(const void *send, void *recv, size_t bytes, void *context);
     void *context; /**< handed to allgather; stays the caller's */
@@ -97,7 +97,7 @@ typedef struct weft_options {
  * Reads the WEFT_ variables (`weft-info --config` lists them; WEFT_ROOT, WEFT_DIR, WEFT_HOME and WEFT_PREFIX are left to who
  * installs), and which cores the process may use: those that the calling thread may use now. So call it before the program
  * binds that thread; of bindings by an OpenMP runtime (OMP_PROC_BIND) weft knows.
- * Errors: WEFT_ERR_INIT (called twice), WEFT_ERR_CONFIG (a WEFT_ variable is unknown or out of range, named in the
+ * Errors: WEFT_ERR_INIT (called twice, or by the bootstrap's allgather), WEFT_ERR_CONFIG (a WEFT_ variable is unknown or out of range, named in the
  * sentence; an `algorithm` that does not exist, or is, as `reproducible`, not that of process 0; WEFT_PROGRESS=thread under
  * FUNNELED; a directory of WEFT_COUNTERS or WEFT_TRACE that cannot be made, a file of WEFT_HANG_REPORT that could not), WEFT_ERR_ARG (another option is out of range), WEFT_ERR_UNSUPPORTED (more than 2^20 processes), WEFT_ERR_BOOTSTRAP,
  * WEFT_ERR_TRANSPORT, WEFT_ERR_NOMEM.
@@ -111,7 +111,7 @@ WEFT_API int weft_init(const weft_options *options);
  * Teams and communicators must be freed first, requests completed, persistent ones freed; a buffer that is attached to the process
  * communicator need not be detached. weft can be started again afterwards when the bootstrap
  * allows it.
- * Errors: WEFT_ERR_INIT, WEFT_ERR_BUSY (a team, a communicator, a request or a message of weft_mprobe is left), WEFT_ERR_THREAD (FUNNELED, and not the thread
+ * Errors: WEFT_ERR_INIT (weft is not started, or called by the bootstrap's allgather), WEFT_ERR_BUSY (a team, a communicator, a request or a message of weft_mprobe is left), WEFT_ERR_THREAD (FUNNELED, and not the thread
  * of weft_init), WEFT_ERR_NOMEM (before it began: the others wait for it): weft stays as it was, which weft_initialized() tells. Else weft is over in this
  * process all the same: WEFT_ERR_NOMEM (later), WEFT_ERR_MISMATCH (the processes have
  * called different collectives on the process communicator), WEFT_ERR_PROC_FAILED, WEFT_ERR_BOOTSTRAP, WEFT_ERR_TRANSPORT,

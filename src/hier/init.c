@@ -3,6 +3,7 @@
 #include <core/error.h>
 #include <core/stream.h>
 #include <core/topology.h>
+#include <errno.h>
 #include <hier/arguments.h>
 #include <hier/buffered.h>
 #include <hier/channels.h>
@@ -17,7 +18,8 @@
 #include <time.h>
 #include <weft/message.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards starting and ending, not use */
+/* Guards starting and ending, not use. The program's bootstrap callback is called under it, and may call weft, or exit(). */
+static pthread_mutex_t lock = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 static hier_world *_Atomic current;
 
 static hier_world *world_in_use(const char *call) {
@@ -27,6 +29,14 @@ static hier_world *world_in_use(const char *call) {
         core_error(WEFT_ERR_INIT, "%s: weft is not initialised (call weft_init first; after weft_finalize it is over)",
                    call);
     return world;
+}
+
+static int enter(const char *call) {
+    if (pthread_mutex_lock(&lock) == EDEADLK)
+        return core_error(
+            WEFT_ERR_INIT,
+            "%s: this thread is inside weft_init or weft_finalize: not from the bootstrap's allgather callback", call);
+    return WEFT_SUCCESS;
 }
 
 /* Frees the world when it fails. */
@@ -124,7 +134,7 @@ static void leave_to_parent(void) {
     if (world)
         hier_void_handles(world);
     hier_observation_fork();
-    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* whoever had it is not here */
+    lock = (pthread_mutex_t)PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP; /* whoever had it is not here */
 }
 
 static void mind_forks(void) {
@@ -136,10 +146,12 @@ int weft_init(const weft_options *options) {
     core_config config = {0};
     hier_world *world = NULL;
     pthread_once(&once, mind_forks);
-    pthread_mutex_lock(&lock);
-    int code = atomic_load_explicit(&current, memory_order_relaxed)
-                   ? core_error(WEFT_ERR_INIT, "weft_init: called twice without weft_finalize")
-                   : core_config_load(&config, options);
+    int code = enter("weft_init");
+    if (code)
+        return code;
+    code = atomic_load_explicit(&current, memory_order_relaxed)
+               ? core_error(WEFT_ERR_INIT, "weft_init: called twice without weft_finalize")
+               : core_config_load(&config, options);
     if (!code)
         code = core_config_anchor(&config);
     if (!code) {
@@ -319,9 +331,11 @@ static int end(hier_world *world, const void *caller) {
 }
 
 int weft_finalize(void) {
-    pthread_mutex_lock(&lock);
+    int code = enter("weft_finalize");
+    if (code)
+        return code;
     hier_world *world = world_in_use("weft_finalize");
-    int code = world ? WEFT_SUCCESS : WEFT_ERR_INIT;
+    code = world ? WEFT_SUCCESS : WEFT_ERR_INIT;
     if (world && atomic_load_explicit(&world->teams, memory_order_acquire))
         code = core_error(WEFT_ERR_BUSY, "rank %d: weft_finalize: %d teams are not freed (weft_team_free)",
                           world->process_comm->rank, atomic_load_explicit(&world->teams, memory_order_relaxed));

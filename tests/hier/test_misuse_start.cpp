@@ -209,6 +209,19 @@ TEST_F(Start, BootstrapThatFails) {
     expect_refused(WEFT_ERR_BOOTSTRAP, &options, {"process 0"});
 }
 
+int allgather_that_calls(const void *, void *, size_t, void *) {
+    EXPECT_ERROR(WEFT_ERR_INIT, weft_init(nullptr), "weft_init", "callback");
+    EXPECT_ERROR(WEFT_ERR_INIT, weft_finalize(), "weft_finalize", "callback");
+    return 1;
+}
+
+TEST_F(Start, BootstrapThatStartsWeft) {
+    weft_bootstrap bootstrap = {0, 2, allgather_that_calls, nullptr};
+    weft_options options = {};
+    options.bootstrap = &bootstrap;
+    expect_refused(WEFT_ERR_BOOTSTRAP, &options, {"allgather", "returned 1"});
+}
+
 // Some of a launcher's variables, not all of them.
 TEST_F(Start, LauncherVariableMissing) {
     {
