@@ -100,8 +100,10 @@ typedef struct weft_options {
  * Errors: WEFT_ERR_INIT (called twice, or by the bootstrap's allgather), WEFT_ERR_CONFIG (a WEFT_ variable is unknown or out of range, named in the
  * sentence; an `algorithm` that does not exist, or is, as `reproducible`, not that of process 0; WEFT_PROGRESS=thread under
  * FUNNELED; a directory of WEFT_COUNTERS or WEFT_TRACE that cannot be made, a file of WEFT_HANG_REPORT that could not), WEFT_ERR_ARG (another option is out of range), WEFT_ERR_UNSUPPORTED (more than 2^20 processes), WEFT_ERR_BOOTSTRAP,
- * WEFT_ERR_TRANSPORT, WEFT_ERR_NOMEM.
- * After an error nothing is left started.
+ * WEFT_ERR_TRANSPORT, WEFT_ERR_PROC_FAILED (another process has ended meanwhile, or is out of reach), WEFT_ERR_NOMEM.
+ * After an error nothing is left started in this process. The call can be made again by it alone when the processes had not met yet: it has failed over options,
+ * variables or for want of memory to begin, or before the bootstrap's first allgather. A process that fails later may leave others
+ * that wait for it in weft_init, and calling again does not meet them: the job is to be ended.
  * fork(): the parent goes on; in the child weft is not initialised, and the parent's handles are none.
  */
 WEFT_API int weft_init(const weft_options *options);

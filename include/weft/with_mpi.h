@@ -36,7 +36,8 @@ static inline int weft_mpi_allgather(const void *send, void *recv, size_t bytes,
  * weft_init() over the processes of `comm`, weft ranks being its ranks. Collective over comm, which is duplicated, so that
  * the program's own traffic is not disturbed. `options` NULL: defaults; its bootstrap field is ignored.
  * MPI must be initialised, and stay so until weft_finalize() and weft_release_mpi(). The calling thread must be one that MPI
- * allows to call it. Errors: those of weft_init(); and, without a sentence in weft_last_error(), WEFT_ERR_INIT (weft is in use, or
+ * allows to call it. After an error it can only be made again by all processes of comm, never by one alone, as weft_init() can after some:
+ * comm is duplicated anew. Errors: those of weft_init(); and, without a sentence in weft_last_error(), WEFT_ERR_INIT (weft is in use, or
  * weft_release_mpi() was not called after it was) and WEFT_ERR_BOOTSTRAP (MPI cannot duplicate comm).
  */
 static inline int weft_init_with_mpi(MPI_Comm comm, const weft_options *options) {

@@ -19,6 +19,11 @@ struct inter_bootstrap {
     const char *name; /* "pmix", "callback", "single" */
     int rank, size;   /* this process, how many */
 
+    /*
+     * Errors of all that return one: WEFT_ERR_BOOTSTRAP, WEFT_ERR_NOMEM, WEFT_ERR_RANK (lookup: no such peer), and, under PMIx,
+     * WEFT_ERR_PROC_FAILED (a process has ended meanwhile); with a sentence.
+     */
+
     /** Makes this process's address (`bytes` bytes, at least 1) known. Collective (it may exchange); once. */
     int (*publish)(inter_bootstrap *self, const void *address, size_t bytes);
     /** Looks up a peer's address; *address belongs to the bootstrap until close. May wait for the peer to publish. */
