@@ -91,8 +91,8 @@ int bench_check_messages(const bench_rank *rank, const bench_call *call, const c
     double wrong = 0;
     for (unsigned i = 0; i < CHECKS; i++) { /* all of them: the partner makes them too */
         bench_mismatch found;
-        rank->library->driver.barrier(
-            rank->state); /* over bare UCX data comes without being asked for: not while one verifies */
+        /* Over bare UCX data comes without being asked for: not while one verifies. */
+        rank->library->driver.barrier(rank->state);
         bench_message_fill(call, rank->rank, i);
         make_call(rank, call);
         found = bench_message_verify(call, rank->rank, i);

@@ -173,16 +173,15 @@ part_yield() {
 
 # With as many processes as cores both MPIs want to hear that hardware threads will do.
 part_cores() {
-    local all part processes sizes=8,1K,32K,1M
-    all=$cores
+    local part processes sizes=8,1K,32K,1M
     for processes in 1 2 4; do
-        if [ $((all % processes)) != 0 ] || [ "$all" -le "$processes" ]; then continue; fi
-        part="cores ${processes}x$((all / processes))"
-        measure "weft, $part" 100 "$bin/weftrun" -n "$processes" -t $((all / processes)) "$bin/weft-bench" "$operation" --bytes "$sizes"
+        if [ $((cores % processes)) != 0 ] || [ "$cores" -le "$processes" ]; then continue; fi
+        part="cores ${processes}x$((cores / processes))"
+        measure "weft, $part" 100 "$bin/weftrun" -n "$processes" -t $((cores / processes)) "$bin/weft-bench" "$operation" --bytes "$sizes"
         [ ${#openmpi[@]} -eq 0 ] ||
-            measure "Open MPI" 100 "${openmpi[0]}" --use-hwthread-cpus --bind-to hwthread -n "$all" "$bin/peer-openmpi" "$operation" --bytes "$sizes"
+            measure "Open MPI" 100 "${openmpi[0]}" --use-hwthread-cpus --bind-to hwthread -n "$cores" "$bin/peer-openmpi" "$operation" --bytes "$sizes"
         [ ${#mpich[@]} -eq 0 ] ||
-            measure MPICH 100 "${mpich[0]}" -bind-to hwthread -n "$all" "$bin/peer-mpich" "$operation" --bytes "$sizes"
+            measure MPICH 100 "${mpich[0]}" -bind-to hwthread -n "$cores" "$bin/peer-mpich" "$operation" --bytes "$sizes"
     done
 }
 

@@ -234,11 +234,15 @@ static int unknown_variable(const char *name, size_t length) {
                       shown, name, closest);
 }
 
+static bool is_named(const char *expected, const char *name, size_t length) {
+    return strlen(expected) == length && strncmp(expected, name, length) == 0;
+}
+
 /* Variables by which module systems and CMake say where weft is installed. */
 static bool is_place(const char *name, size_t length) {
     static const char *const places[] = {"WEFT_ROOT", "WEFT_DIR", "WEFT_HOME", "WEFT_PREFIX"};
     for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
-        if (strlen(places[i]) == length && strncmp(places[i], name, length) == 0)
+        if (is_named(places[i], name, length))
             return true;
     return false;
 }
@@ -249,8 +253,7 @@ static int check_names(void) {
             continue;
         size_t length = strcspn(*entry, "=");
         size_t v = 0;
-        while (v < CORE_VARIABLES &&
-               !(strlen(variables[v].name) == length && strncmp(variables[v].name, *entry, length) == 0))
+        while (v < CORE_VARIABLES && !is_named(variables[v].name, *entry, length))
             v++;
         if (v == CORE_VARIABLES && !is_place(*entry, length))
             return unknown_variable(*entry, length);

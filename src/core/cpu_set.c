@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/cpu_set.h>
+#include <core/hash.h>
 
 bool core_cpu_set_read(core_cpu_set *set, pid_t process) {
     return !sched_getaffinity(process, sizeof(*set), set->parts);
@@ -30,10 +31,10 @@ bool core_cpu_set_equal(const core_cpu_set *left, const core_cpu_set *right) {
 
 /* FNV-1a over the numbers; ends with the last of them. */
 uint64_t core_cpu_set_hash(const core_cpu_set *set) {
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = CORE_HASH_BEGIN;
     for (int cpu = 0, left = core_cpu_set_count(set); left; cpu++)
         if (core_cpu_set_has(set, cpu)) {
-            hash = (hash ^ (uint64_t)cpu) * 0x100000001b3u;
+            hash = core_hash_add(hash, (uint64_t)cpu);
             left--;
         }
     return hash;

@@ -6,6 +6,7 @@
  * addresses, padded to it. What is delivered, the own included, is checked before it is used: the program's function may be wrong.
  */
 #include <core/error.h>
+#include <core/hash.h>
 #include <fcntl.h>
 #include <inter/bootstrap.h>
 #include <inter/hosts.h>
@@ -66,11 +67,10 @@ static void describe_host(char host[HOST_BYTES]) {
     snprintf(host, HOST_BYTES, "%s %s", boot, ipc);
 }
 
-/* FNV-1a. */
 static uint64_t hash_of(const char *address, size_t bytes) {
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = CORE_HASH_BEGIN;
     for (size_t i = 0; i < bytes; i++)
-        hash = (hash ^ (unsigned char)address[i]) * 0x100000001b3u;
+        hash = core_hash_add(hash, (unsigned char)address[i]);
     return hash;
 }
 
