@@ -20,6 +20,9 @@
 #define YIELDS_OVERSUBSCRIBED 2000u
 /* Somebody who drives does so for some microseconds, unless the core is taken away meanwhile. */
 #define BUSY_NS               50000L
+/* Who does not sleep after so many tries has lost its core: then it sleeps out a nap. */
+#define WAKES                 16
+#define NS_IN_S               1000000000L
 
 /* Stretches by turns without and with, and the shortest of each counts: what else a program does in between is in all of them. */
 void core_patience_turn(core_patience *patience, uint64_t now) {
@@ -83,18 +86,26 @@ static uint32_t *futex_word(core_flag *flag) {
     return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? words : words + 1;
 }
 
-static void flag_sleep(core_flag *flag, uint64_t target, const struct timespec *limit) {
+static void flag_sleep(core_flag *flag, uint64_t target, const struct timespec *until, uint32_t mark) {
     atomic_fetch_add_explicit(&flag->sleepers, 1, memory_order_seq_cst);
     /* Sequentially consistent with the publisher's store: see core_flag_publish. */
     uint64_t seen = atomic_load_explicit(&flag->value, memory_order_seq_cst);
     if (seen < target)
-        syscall(SYS_futex, futex_word(flag), FUTEX_WAIT_PRIVATE, (uint32_t)seen, limit, NULL, 0);
+        syscall(SYS_futex, futex_word(flag), FUTEX_WAIT_BITSET_PRIVATE, (uint32_t)seen, until, NULL, mark);
     atomic_fetch_sub_explicit(&flag->sleepers, 1, memory_order_relaxed);
 }
 
+void core_flag_sleep_marked(core_flag *flag, uint64_t target, long nanoseconds, uint32_t mark) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until); /* what the futex counts by */
+    until.tv_nsec += nanoseconds;
+    until.tv_sec += until.tv_nsec / NS_IN_S;
+    until.tv_nsec %= NS_IN_S;
+    flag_sleep(flag, target, &until, mark);
+}
+
 void core_flag_sleep(core_flag *flag, uint64_t target, long nanoseconds) {
-    const struct timespec limit = {.tv_nsec = nanoseconds};
-    flag_sleep(flag, target, &limit);
+    core_flag_sleep_marked(flag, target, nanoseconds, CORE_ANY_MARK);
 }
 
 bool core_flag_wait_slow(core_flag *flag, uint64_t target, const core_waiting *waiting, core_idle_function *idle,
@@ -110,7 +121,7 @@ bool core_flag_wait_slow(core_flag *flag, uint64_t target, const core_waiting *w
         else if (result == CORE_IDLE_NOTHING && tired && idle)
             core_flag_sleep(flag, target, core_nap(naps++));
         else if (result == CORE_IDLE_NOTHING && tired)
-            flag_sleep(flag, target, NULL);
+            flag_sleep(flag, target, NULL, CORE_ANY_MARK);
         if (result == CORE_IDLE_MOVED)
             looks = naps = 0;
         else if (result == CORE_IDLE_YIELD && looks < waiting->spins)
@@ -120,8 +131,18 @@ bool core_flag_wait_slow(core_flag *flag, uint64_t target, const core_waiting *w
     return true;
 }
 
-bool core_flag_wake(core_flag *flag) {
-    return syscall(SYS_futex, futex_word(flag), FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0) > 0;
+bool core_flag_wake(core_flag *flag, uint32_t mark) {
+    return syscall(SYS_futex, futex_word(flag), FUTEX_WAKE_BITSET_PRIVATE, INT_MAX, NULL, NULL, mark) > 0;
+}
+
+void core_flag_wake_napping(core_flag *_Atomic *napping, uint32_t mark) {
+    for (int tries = 0; tries < WAKES; tries++) {
+        /* Which is not looked at, and may be gone. */
+        core_flag *flag = atomic_load_explicit(napping, memory_order_relaxed);
+        if (!flag || core_flag_wake(flag, mark))
+            return;
+        sched_yield(); /* it is on its way to sleep, or back */
+    }
 }
 
 void core_word_sleep(_Atomic uint32_t *word, uint32_t value, long nanoseconds) {

@@ -123,8 +123,21 @@ bool core_flag_wait_slow(core_flag *flag, uint64_t target, const core_waiting *w
 /** Sleeps until *flag ≥ target, or not: for `nanoseconds` at most. For waits that look at more than the flag. */
 void core_flag_sleep(core_flag *flag, uint64_t target, long nanoseconds);
 
-/** Wakes whoever sleeps on the flag; false: nobody did. */
-bool core_flag_wake(core_flag *flag);
+/** Marks of sleepers, a bit each: by them one is woken among those that sleep on a flag. */
+#define CORE_MARK(number) ((uint32_t)1 << ((unsigned)(number) % 32))
+#define CORE_ANY_MARK     UINT32_MAX
+
+/** The same, with a mark. */
+void core_flag_sleep_marked(core_flag *flag, uint64_t target, long nanoseconds, uint32_t mark);
+
+/** Wakes whoever sleeps on the flag with that mark, or without one; false: nobody did. */
+bool core_flag_wake(core_flag *flag, uint32_t mark);
+
+/**
+ * Wakes who sleeps on a flag, with that mark, and has said on which (NULL: it does not sleep) because something may come to it by another way.
+ * Between that and its last look at the other way is a sequentially consistent fence, as between what came there and this.
+ */
+void core_flag_wake_napping(core_flag *_Atomic *napping, uint32_t mark);
 
 static inline bool core_flag_reached(const core_flag *flag, uint64_t target) {
     /* Acquire: pairs with core_flag_publish/add. */
@@ -150,7 +163,7 @@ static inline void core_flag_wait(core_flag *flag, uint64_t target, const core_w
 /** After the flag has been raised, sequentially consistent: see core_flag_publish. */
 static inline void core_flag_wake_sleepers(core_flag *flag) {
     if (atomic_load_explicit(&flag->sleepers, memory_order_seq_cst))
-        (void)core_flag_wake(flag);
+        (void)core_flag_wake(flag, CORE_ANY_MARK);
 }
 
 /**

@@ -105,6 +105,11 @@ struct weft_team {
 typedef struct hier_agent {
     core_pooled pooled;
     intra_bell bell;
+    struct hier_world *world;
+    core_flag *_Atomic napping; /* it sleeps on this flag though its bell may ring; NULL: it does not */
+    uint32_t mark;              /* with this mark */
+    unsigned naps;              /* one after the other, in a collective */
+    uint64_t rung;              /* its bell, before it last looked at its messages */
     struct weft_comm *comms;
     unsigned looks;       /* while it waits: now and then one goes to the network … */
     unsigned turns;       /* … or to channels that it has not used */

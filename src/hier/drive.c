@@ -20,10 +20,30 @@ static core_pool agents = CORE_POOL_INITIALIZER;
 /* The calling thread's; its memory is never given back, since others may still ring its bell. */
 static _Thread_local hier_agent *self;
 
+/* Of a thread that lies, or has just risen. */
 static void rouse(void *argument) {
-    hier_world *world = argument;
-    inter_transport *transport = world->channel.transport;
-    transport->rouse(transport);
+    hier_agent *agent = argument;
+    inter_transport *transport = agent->world->channel.transport;
+    if (atomic_load_explicit(&agent->napping, memory_order_relaxed))
+        core_flag_wake_napping(&agent->napping, agent->mark);
+    else if (transport)
+        transport->rouse(transport);
+}
+
+bool hier_agent_lies_down(hier_agent *agent, core_flag *flag, uint64_t rung) {
+    intra_bell *bell = &agent->bell;
+    atomic_store_explicit(&agent->napping, flag, memory_order_relaxed);
+    /* Sequentially consistent, as is the look at it in intra_mail_ring: either who rings rouses, or the ring is seen. */
+    atomic_store_explicit(&bell->elsewhere, true, memory_order_seq_cst);
+    if (atomic_load_explicit(&bell->flag.value, memory_order_seq_cst) == rung)
+        return true;
+    hier_agent_rises(agent);
+    return false;
+}
+
+void hier_agent_rises(hier_agent *agent) {
+    atomic_store_explicit(&agent->bell.elsewhere, false, memory_order_relaxed);
+    atomic_store_explicit(&agent->napping, NULL, memory_order_relaxed);
 }
 
 int hier_agent_join(weft_comm *comm) {
@@ -38,7 +58,9 @@ int hier_agent_join(weft_comm *comm) {
             return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for a thread", comm->rank);
         }
         self->bell.rouse = rouse;
-        self->bell.argument = comm->world;
+        self->bell.argument = self;
+        self->world = comm->world;
+        self->mark = CORE_MARK(comm->rank);
         hier_roster_add(&comm->world->roster, &self->activity, comm);
         if (comm->world->progresses)
             hier_lending_join(comm->world, self);
@@ -136,6 +158,8 @@ static hier_channel *own_channel(const weft_comm *comm) {
 unsigned hier_agent_progress(hier_agent *agent) {
     unsigned events = 0;
     const hier_channel *last = NULL; /* its handles mostly have the same */
+    /* Acquire: what came before this ring is seen by the looks that follow. */
+    agent->rung = atomic_load_explicit(&agent->bell.flag.value, memory_order_acquire);
     for (weft_comm *comm = agent->comms; comm; comm = comm->next_of_agent) {
         hier_channel *own = own_channel(comm);
         if (own && own != last)
@@ -188,7 +212,7 @@ void hier_sleep(hier_bed *bed) {
     hier_bed_leave(bed);
 }
 
-static bool arm_own(const hier_agent *agent, hier_bed *bed) {
+bool hier_arm_own(const hier_agent *agent, hier_bed *bed) {
     const hier_channel *last = NULL;
     bool armed = true;
     for (const weft_comm *comm = agent->comms; comm && armed; comm = comm->next_of_agent) {
@@ -244,7 +268,7 @@ static void sleep_a_while(const hier_wait *wait, uint64_t rung, long nap) {
     if (!may_drive(wait)) {
         if (wait->beside)
             hier_look_beside(wait->world);
-        if (parts && hier_parts_sleep(wait->agent, HIER_BESIDE_NS))
+        if (parts && hier_parts_sleep(wait->agent, rung, HIER_BESIDE_NS))
             return;
         if (bell)
             core_flag_sleep(&bell->flag, rung + 1, parts || wait->beside ? HIER_BESIDE_NS : nap);
@@ -252,25 +276,19 @@ static void sleep_a_while(const hier_wait *wait, uint64_t rung, long nap) {
             sched_yield();
         return;
     }
-    if (bell) {
-        /* Sequentially consistent, as is the look at it in intra_mail_ring: either who rings rouses, or the ring is seen. */
-        atomic_store_explicit(&bell->elsewhere, true, memory_order_seq_cst);
-        if (atomic_load_explicit(&bell->flag.value, memory_order_seq_cst) != rung) {
-            atomic_store_explicit(&bell->elsewhere, false, memory_order_relaxed);
-            return;
-        }
-    }
+    if (bell && !hier_agent_lies_down(wait->agent, NULL, rung))
+        return;
     if (hier_funnel_try(wait->world)) {
         hier_bed bed;
         hier_bed_clear(&bed);
-        bed.milliseconds = (int)((parts ? HIER_BESIDE_NS : nap) / 1000000L);
+        hier_bed_sleeps(&bed, parts ? HIER_BESIDE_NS : nap);
         bool armed = hier_arm(&wait->world->channel, &bed);
         /* Another thread may have been roused in place of this one, which armed just now. */
         bool rings = bell && atomic_load_explicit(&bell->flag.value, memory_order_seq_cst) != rung;
         if (!armed && wait->own) /* which the looks before may have left out */
             hier_progress(wait->world);
         hier_funnel_leave(wait->world);
-        if (armed && !rings && (!wait->agent || arm_own(wait->agent, &bed)))
+        if (armed && !rings && (!wait->agent || hier_arm_own(wait->agent, &bed)))
             hier_sleep(&bed);
         else
             hier_bed_leave(&bed);
@@ -280,7 +298,7 @@ static void sleep_a_while(const hier_wait *wait, uint64_t rung, long nap) {
         sched_yield(); /* who holds the funnel may be without a core */
     }
     if (bell)
-        atomic_store_explicit(&bell->elsewhere, false, memory_order_relaxed);
+        hier_agent_rises(wait->agent);
 }
 
 /* Into the funnel. A test waits for it: what was complete at an earlier call is so at this one. */

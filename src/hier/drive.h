@@ -51,6 +51,13 @@ void hier_void_handles(hier_world *world) __attribute__((cold));
 /** Moves the messages of a thread's handles on; how many things happened. By that thread. */
 unsigned hier_agent_progress(hier_agent *agent);
 
+/**
+ * The thread goes to sleep, but not on its bell, which wakes it all the same: on the flag, by core_flag_sleep_marked(), or, NULL, on the network.
+ * False: it does not, since the bell was rung after `rung`. Else it is hier_agent_rises() afterwards.
+ */
+bool hier_agent_lies_down(hier_agent *agent, core_flag *flag, uint64_t rung);
+void hier_agent_rises(hier_agent *agent);
+
 /** Where to sleep until something happens on one of several channels; a clear one: for the time only. */
 typedef struct hier_bed {
     struct pollfd descriptors[1 + INTER_CHANNELS];
@@ -66,6 +73,13 @@ static inline void hier_bed_clear(hier_bed *bed) {
     bed->word = NULL;
     bed->milliseconds = 10;
 }
+
+static inline void hier_bed_sleeps(hier_bed *bed, long nanoseconds) {
+    bed->milliseconds = (int)(nanoseconds / 1000000L);
+}
+
+/** Gets ready to sleep on the channels that are a thread's own, too; as hier_arm. */
+bool hier_arm_own(const hier_agent *agent, hier_bed *bed);
 
 /** Gets ready to sleep on a channel too; false when something can be done now. With the channel's lock. */
 bool hier_arm(hier_channel *channel, hier_bed *bed);

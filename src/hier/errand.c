@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <hier/errand.h>
 #include <hier/world.h>
-#include <sched.h>
 
 void hier_send_errand(hier_world *world, hier_errand *errand) {
     core_inbox_put(&world->errands, &errand->link);
@@ -10,20 +9,11 @@ void hier_send_errand(hier_world *world, hier_errand *errand) {
         hier_wake_leader(world);
 }
 
-/* Who does not sleep after so many tries has lost its core: then it sleeps out a nap. */
-#define WAKES 16
-
 void hier_wake_leader(hier_world *world) {
     world->channel.transport->rouse(world->channel.transport);
     /* Pairs with hier_leader_naps: either the leader sees what was left, or is seen to nap. */
     atomic_thread_fence(memory_order_seq_cst);
-    for (int tries = 0; tries < WAKES; tries++) {
-        /* Which is not looked at, and may be gone. */
-        core_flag *flag = atomic_load_explicit(&world->napping, memory_order_relaxed);
-        if (!flag || core_flag_wake(flag))
-            return;
-        sched_yield(); /* it is on its way to sleep, or back */
-    }
+    core_flag_wake_napping(&world->napping, CORE_ANY_MARK);
 }
 
 /* From somewhat more than a message takes, longer and longer; and when nothing has happened for so many, as long as others. */

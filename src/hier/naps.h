@@ -12,22 +12,46 @@
 /* Who waits for a thread's pieces, with some on the wire, sleeps so long at most. */
 #define HIER_PIECES_NS 1000000L
 
-/** As the leader on whom others depend, if it is that: sleeps on what is awaited. Others sleep as long as it suits them: NOTHING. */
-static inline enum core_idle hier_nap_as_leader(const hier_call *call, core_flag *flag, uint64_t value) {
-    hier_world *world = call->comm->world;
-    if (!hier_is_funneled(world) || !hier_is_leader(world))
-        return CORE_IDLE_NOTHING;
-    hier_leader_naps(world, flag, value);
+/** For how long at most, having slept so often one after the other; parts in other collectives than this wake nobody here. */
+static inline long hier_nap_ns(const hier_call *call) {
+    hier_agent *agent = call->comm->agent;
+    const unsigned naps = agent->naps++;
+    const bool parts = agent->parts > (call->request != NULL);
+    return parts && core_nap(naps) == core_nap(0) ? HIER_BESIDE_NS : core_nap(parts ? 0 : naps);
+}
+
+/** On the flag, which wakes the thread, as does its bell; the leader on whom others depend is woken for these too, and sleeps as long as it suits them. */
+static inline enum core_idle hier_nap(const hier_call *call, core_flag *flag, uint64_t value, long nanoseconds) {
+    hier_agent *agent = call->comm->agent;
+    if (!hier_agent_lies_down(agent, flag, agent->rung))
+        return CORE_IDLE_MOVED;
+    if (hier_comm_serves(call->comm))
+        hier_leader_naps(call->comm->world, flag, value);
+    else
+        core_flag_sleep_marked(flag, value, nanoseconds, agent->mark);
+    hier_agent_rises(agent);
     return CORE_IDLE_SLEPT;
+}
+
+/** On the network, for which the bed is ready, too. */
+static inline enum core_idle hier_nap_on_network(const hier_call *call, hier_bed *bed) {
+    hier_agent *agent = call->comm->agent;
+    hier_bed_sleeps(bed, hier_nap_ns(call));
+    const bool lies = hier_agent_lies_down(agent, NULL, agent->rung);
+    const bool sleeps = lies && hier_arm_own(agent, bed);
+    if (sleeps)
+        hier_sleep(bed);
+    else
+        hier_bed_leave(bed);
+    if (lies)
+        hier_agent_rises(agent);
+    return sleeps ? CORE_IDLE_SLEPT : CORE_IDLE_MOVED;
 }
 
 /** Until the thread has posted what the network part needs of it: of that nothing tells but its own flag. */
 static inline enum core_idle hier_nap_on_missing(const hier_call *call, int thread) {
-    core_flag *flag = &call->meeting.cells[thread].flag;
-    const uint64_t value = intra_value(&call->meeting, call->need_phase);
-    if (hier_nap_as_leader(call, flag, value) == CORE_IDLE_NOTHING)
-        core_flag_sleep(flag, value, core_nap(0));
-    return CORE_IDLE_SLEPT;
+    return hier_nap(call, &call->meeting.cells[thread].flag, intra_value(&call->meeting, call->need_phase),
+                    core_nap(0));
 }
 
 /** Until a thread has done its last piece: only then all may be admitted that waits for threads. */

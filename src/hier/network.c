@@ -132,9 +132,8 @@ static int looks_between(const hier_call *call) {
     return all_wait && !call->comm->world->crowd.all && !waiting->hot ? 8 : hier_looks_in_funnel(waiting);
 }
 
-/* What a waiting thread does between looks: starts the network part when all is there, and drives all that are under way. */
-static enum core_idle drive(void *argument, bool tired) {
-    hier_call *call = argument;
+/* Starts the network part when all is there, and drives all that are under way. NOTHING: nothing keeps this thread awake. */
+static enum core_idle look_at_network(hier_call *call, bool tired) {
     hier_world *world = call->comm->world;
     hier_slot *slot = call->slot;
     int self = call->meeting.member->thread, missing = -1;
@@ -181,10 +180,8 @@ static enum core_idle drive(void *argument, bool tired) {
     hier_funnel_leave(world);
     if (on_pieces)
         return hier_nap_on_pieces(call);
-    if (asleep) {
-        hier_sleep(&bed);
-        return CORE_IDLE_SLEPT;
-    }
+    if (asleep)
+        return hier_nap_on_network(call, &bed);
     if (moved) {
         if (funneled)
             world->naps = 0;
@@ -194,9 +191,21 @@ static enum core_idle drive(void *argument, bool tired) {
         return CORE_IDLE_BUSY; /* nothing would wake it: not for long */
     if (missing >= 0 && missing != self && tired && stays && is_ready(call))
         return hier_nap_on_missing(call, missing);
-    if (tired)
-        return hier_nap_as_leader(call, call->meeting.awaited, call->meeting.value);
-    return missing >= 0 && !call->meeting.team->waiting.hot ? CORE_IDLE_YIELD : CORE_IDLE_NOTHING;
+    return missing >= 0 && !tired && !call->meeting.team->waiting.hot ? CORE_IDLE_YIELD : CORE_IDLE_NOTHING;
+}
+
+/* Sleeps on what the call waits for, where nothing keeps the thread awake and it is tired. */
+static enum core_idle rest(const hier_call *call, enum core_idle found, bool tired) {
+    if (!tired)
+        call->comm->agent->naps = 0;
+    if (!tired || found != CORE_IDLE_NOTHING)
+        return found;
+    return hier_nap(call, call->meeting.awaited, call->meeting.value, hier_nap_ns(call));
+}
+
+/* What a waiting thread does between looks. */
+static enum core_idle drive(void *argument, bool tired) {
+    return rest(argument, look_at_network(argument, tired), tired);
 }
 
 void hier_drive_once(hier_call *call, bool leaves) {
@@ -249,8 +258,8 @@ static enum core_idle start_if_ready(void *argument, bool tired) {
     return CORE_IDLE_NOTHING;
 }
 
-enum core_idle hier_idle(void *argument, bool tired) {
-    hier_call *call = argument;
+/* The same where the call has no network part, or another thread has it. */
+static enum core_idle look_beside(hier_call *call, bool tired) {
     const weft_comm *comm = call->comm;
     hier_world *world = comm->world;
     hier_call_looks(call, tired);
@@ -277,9 +286,11 @@ enum core_idle hier_idle(void *argument, bool tired) {
     hier_funnel_leave(world);
     if (moved && hier_is_funneled(world))
         world->naps = 0;
-    if (moved || !tired)
-        return moved ? CORE_IDLE_MOVED : CORE_IDLE_NOTHING;
-    return hier_nap_as_leader(call, call->meeting.awaited, call->meeting.value);
+    return moved ? CORE_IDLE_MOVED : CORE_IDLE_NOTHING;
+}
+
+enum core_idle hier_idle(void *argument, bool tired) {
+    return rest(argument, look_beside(argument, tired), tired);
 }
 
 /* What the leader waits for mostly needs that it drives: no look at a flag alone. */
@@ -411,6 +422,8 @@ static bool await_leader(hier_call *call) {
         return false;
     core_flag *flag = &call->meeting.release->flag;
     uint64_t value = intra_value(&call->meeting, HIER_RELEASED);
+    call->meeting.awaited = flag;
+    call->meeting.value = value;
     if (!core_flag_wait_hot(flag, value, call->meeting.hot)) {
         const uint64_t began = core_ticks();
         core_flag_wait_slow(flag, value, &call->meeting.team->waiting, hier_idle, call);

@@ -165,12 +165,15 @@ void hier_part_wait(weft_request *request, const void *caller) {
     hier_comm_goes_on(part->call.comm);
 }
 
-bool hier_parts_sleep(const hier_agent *agent, long nanoseconds) {
+bool hier_parts_sleep(hier_agent *agent, uint64_t rung, long nanoseconds) {
     for (const weft_comm *comm = agent->comms; comm; comm = comm->next_of_agent) {
         const intra_meeting *meeting = comm->running ? &part_of(comm->running)->call.meeting : NULL;
         if (!meeting || !meeting->awaited)
             continue;
-        core_flag_sleep(meeting->awaited, meeting->value, nanoseconds);
+        if (hier_agent_lies_down(agent, meeting->awaited, rung)) {
+            core_flag_sleep_marked(meeting->awaited, meeting->value, nanoseconds, agent->mark);
+            hier_agent_rises(agent);
+        }
         return true;
     }
     return false;

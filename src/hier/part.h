@@ -63,8 +63,11 @@ void hier_part_restart(weft_request *request);
 /** Moves a handle's parts on; how many became complete. */
 unsigned hier_parts_progress(weft_comm *comm);
 
-/** Sleeps until something that one of the agent's parts waits for is there, for so long at most; false: none waits for a thread. */
-bool hier_parts_sleep(const hier_agent *agent, long nanoseconds);
+/**
+ * Sleeps until something that one of the agent's parts waits for is there, or its bell has rung after `rung`, for so long at most; false: none
+ * waits for a thread.
+ */
+bool hier_parts_sleep(hier_agent *agent, uint64_t rung, long nanoseconds);
 
 /**
  * Waits for a part that is active and the only thing that its thread has under way beside messages, as a blocking call waits.

@@ -2,7 +2,7 @@
 /* Calls that went wrong: how one finds out, and how it ends when nobody uses anything of its thread's any more. */
 #include <core/error.h>
 #include <hier/drive.h>
-#include <hier/network.h>
+#include <hier/naps.h>
 #include <hier/ring.h>
 #include <hier/waits.h>
 
@@ -176,10 +176,8 @@ static void sleep_on_user(const hier_call *call) {
         thread++;
     /* It may be that only this thread does, in a call that it has under way: then nobody wakes it. */
     core_flag *flag = &team->completed[thread < team->threads ? thread : own].flag;
-    if (hier_comm_serves(call->comm))
-        hier_leader_naps(world, flag, before);
-    else /* it drives the network for others, or has messages or parts of its own */
-        core_flag_sleep(flag, before, world->transport || hier_is_busy(call->comm) ? HIER_BESIDE_NS : core_nap(0));
+    /* It drives the network for others, or has parts of its own. */
+    hier_nap(call, flag, before, world->transport || call->comm->agent->parts ? HIER_BESIDE_NS : core_nap(0));
 }
 
 void hier_await_slot(hier_call *call) {

@@ -143,3 +143,27 @@ TEST(Waiting, WhoSleepsIsWoken) {
             }
     });
 }
+
+// Who sleeps in a collective takes what it is sent: the last rank sends it so much that it has to be there for it. Were it the nap that ends its
+// sleep, each would take 10 ms, and all of them longer than this may.
+TEST(Waiting, InABarrierMessagesAreTaken) {
+    constexpr size_t words = 1024;
+    job::on_team([](weft_comm *comm) {
+        const int self = weft_rank(comm), last = weft_size(comm) - 1;
+        std::vector<uint64_t> sent(words), got(words);
+        for (uint64_t round = 0; round < 5000; round++)
+            for (int to : {0, last - 1}) {
+                weft_request *request = WEFT_REQUEST_NULL;
+                sent.front() = sent.back() = round;
+                if (self == to)
+                    job::ok(weft_irecv(got.data(), words, WEFT_UINT64_T, last, 1, comm, &request), comm, "irecv");
+                if (self == last) {
+                    sleep_for(0.00005);
+                    job::ok(weft_send(sent.data(), words, WEFT_UINT64_T, to, 1, comm), comm, "send");
+                }
+                job::ok(weft_barrier(comm), comm, "barrier");
+                job::ok(weft_wait(&request, WEFT_STATUS_IGNORE), comm, "wait");
+                EXPECT_TRUE(self != to || (got.front() == round && got.back() == round));
+            }
+    });
+}
