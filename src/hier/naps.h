@@ -23,27 +23,29 @@ static inline long hier_nap_ns(const hier_call *call) {
 /** On the flag, which wakes the thread, as does its bell; the leader on whom others depend is woken for these too, and sleeps as long as it suits them. */
 static inline enum core_idle hier_nap(const hier_call *call, core_flag *flag, uint64_t value, long nanoseconds) {
     hier_agent *agent = call->comm->agent;
-    if (!hier_agent_lies_down(agent, flag, agent->rung))
+    const bool rings = hier_is_busy(call->comm); /* else it has not looked at its messages, and need not */
+    if (rings && !hier_agent_lies_down(agent, flag, agent->rung))
         return CORE_IDLE_MOVED;
     if (hier_comm_serves(call->comm))
         hier_leader_naps(call->comm->world, flag, value);
     else
         core_flag_sleep_marked(flag, value, nanoseconds, agent->mark);
-    hier_agent_rises(agent);
+    if (rings)
+        hier_agent_rises(agent);
     return CORE_IDLE_SLEPT;
 }
 
-/** On the network, for which the bed is ready, too. */
+/** On the network, for which the bed is ready, and the bell. */
 static inline enum core_idle hier_nap_on_network(const hier_call *call, hier_bed *bed) {
     hier_agent *agent = call->comm->agent;
+    const bool rings = hier_is_busy(call->comm);
     hier_bed_sleeps(bed, hier_nap_ns(call));
-    const bool lies = hier_agent_lies_down(agent, NULL, agent->rung);
-    const bool sleeps = lies && hier_arm_own(agent, bed);
+    const bool sleeps = !rings || (hier_agent_lies_down(agent, NULL, agent->rung) && hier_arm_own(agent, bed));
     if (sleeps)
         hier_sleep(bed);
     else
         hier_bed_leave(bed);
-    if (lies)
+    if (rings)
         hier_agent_rises(agent);
     return sleeps ? CORE_IDLE_SLEPT : CORE_IDLE_MOVED;
 }

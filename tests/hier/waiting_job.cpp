@@ -53,8 +53,9 @@ taken taken_by_waiting() {
     return least;
 }
 
-// All ranks wait for the last one, which is late, in `wait`.
-void wait_for_last(const std::function<int(weft_comm *, bool last)> &wait, const std::string &what) {
+// All ranks wait for the last one, which is late, in `wait`, after `before`.
+void wait_for_last(const std::function<int(weft_comm *, bool last)> &wait, const std::string &what,
+                   const std::function<void(weft_comm *, bool last)> &before = {}) {
     std::atomic<bool> begun{false};
     taken used{};
     std::thread watcher([&] {
@@ -64,6 +65,8 @@ void wait_for_last(const std::function<int(weft_comm *, bool last)> &wait, const
     });
     job::on_team([&](weft_comm *comm) {
         bool last = weft_rank(comm) == weft_size(comm) - 1;
+        if (before)
+            before(comm, last);
         job::ok(weft_barrier(comm), comm, what);
         begun = true;
         if (last)
@@ -83,8 +86,18 @@ void wait_for_last(const std::function<int(weft_comm *, bool last)> &wait, const
 
 } // namespace
 
+// With mail, which nobody looks for before the barrier is over.
 TEST(Waiting, InABarrier) {
-    wait_for_last([](weft_comm *comm, bool) { return weft_barrier(comm); }, "barrier");
+    static int sent = 1;
+    const auto send_to_all = [](weft_comm *comm, bool last) {
+        for (int rank = weft_rank(comm) - 1; last && rank >= 0; rank--)
+            job::ok(weft_send(&sent, 1, WEFT_INT, rank, 1, comm), comm, "send");
+    };
+    const auto wait_and_receive = [](weft_comm *comm, bool last) {
+        int got = 0, code = weft_barrier(comm);
+        return code || last ? code : weft_recv(&got, 1, WEFT_INT, weft_size(comm) - 1, 1, comm, WEFT_STATUS_IGNORE);
+    };
+    wait_for_last(wait_and_receive, "barrier", send_to_all);
 }
 
 TEST(Waiting, ForARequest) {

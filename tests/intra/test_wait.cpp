@@ -142,6 +142,36 @@ TEST(Sleep, SleepersOfDifferentValuesAreAllWoken) {
     EXPECT_EQ(atomic_load_explicit(&counter.flag.value, memory_order_relaxed), n * turns);
 }
 
+// Of those that sleep on one flag for long the one that is looked for wakes up, and the others sleep on.
+TEST(Sleep, WhoNapsIsWokenByItsMark) {
+    Watchdog watchdog(200);
+    constexpr int n = 5;
+    constexpr long longer_than_the_watchdog_ns = 600'000'000'000;
+    Line line;
+    core_flag *_Atomic napping[n] = {};
+    std::atomic<int> woken{0};
+    threads::run(n + 1, [&](int self) {
+        if (self < n) {
+            atomic_store_explicit(&napping[self], &line.flag, memory_order_relaxed);
+            atomic_thread_fence(memory_order_seq_cst);
+            core_flag_sleep_marked(&line.flag, 1, longer_than_the_watchdog_ns, CORE_MARK(self));
+            atomic_store_explicit(&napping[self], static_cast<core_flag *>(nullptr), memory_order_relaxed);
+            woken++;
+            return;
+        }
+        while (atomic_load_explicit(&line.flag.sleepers, memory_order_relaxed) < n)
+            sched_yield();
+        for (int whom = 0; whom < n; whom++) {
+            while (woken <= whom) {
+                core_flag_wake_napping(&napping[whom], CORE_MARK(whom));
+                sched_yield();
+            }
+            EXPECT_EQ(woken, whom + 1);
+            EXPECT_EQ(atomic_load_explicit(&line.flag.sleepers, memory_order_relaxed), unsigned(n - whom - 1));
+        }
+    });
+}
+
 TEST(Idle, IsCalledUntilTheFlagIsThere) {
     Watchdog watchdog(200);
     struct Driver {
