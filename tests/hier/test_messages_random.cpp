@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random programs of messages, within one process and over several in one, of which ThreadSanitizer sees all.
+#include "effort.h"
 #include "messages_series.h"
 #include "sim_worlds.h"
 
@@ -9,7 +10,7 @@ namespace {
 struct Limits {
     int eager, unexpected;
 };
-constexpr Limits limits[] = {{0, 1 << 20}, {40, 1 << 20}, {4096, 1500}, {8192, 1 << 20}};
+const std::vector<Limits> limits = {{0, 1 << 20}, {40, 1 << 20}, {4096, 1500}, {8192, 1 << 20}};
 
 const std::vector<int> shapes[] = {{1}, {2}, {3}, {5}, {8}, {1, 1}, {2, 2}, {1, 3, 2}, {1, 1, 1, 1}, {4, 1}};
 
@@ -48,9 +49,10 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Messages,
                          name_of);
 
 TEST(MessagesBesideAProgressThread, RandomPrograms) {
+    size_t turn = 0;
     for (weft_thread_level level : {WEFT_THREAD_SERIALIZED, WEFT_THREAD_MULTIPLE})
         for (const std::vector<int> &threads : {std::vector<int>{1, 1}, {2, 2}, {1, 3, 2}})
-            for (const Limits &limit : limits) {
+            for (const Limits &limit : effort::part_of(limits, turn++, effort::sanitized ? 2 : 1)) {
                 JobShape job{threads, level};
                 job.progress = true;
                 job.eager_limit = limit.eager;
