@@ -30,11 +30,11 @@ static void rouse(void *argument) {
         transport->rouse(transport);
 }
 
-bool hier_agent_lies_down(hier_agent *agent, core_flag *flag, uint64_t rung) {
+bool hier_agent_lies_down(hier_agent *agent, enum intra_bed bed, core_flag *flag, uint64_t rung) {
     intra_bell *bell = &agent->bell;
     atomic_store_explicit(&agent->napping, flag, memory_order_relaxed);
     /* Sequentially consistent, as is the look at it in intra_mail_ring: either who rings rouses, or the ring is seen. */
-    atomic_store_explicit(&bell->elsewhere, true, memory_order_seq_cst);
+    atomic_store_explicit(&bell->bed, (uint8_t)bed, memory_order_seq_cst);
     if (atomic_load_explicit(&bell->flag.value, memory_order_seq_cst) == rung)
         return true;
     hier_agent_rises(agent);
@@ -42,7 +42,7 @@ bool hier_agent_lies_down(hier_agent *agent, core_flag *flag, uint64_t rung) {
 }
 
 void hier_agent_rises(hier_agent *agent) {
-    atomic_store_explicit(&agent->bell.elsewhere, false, memory_order_relaxed);
+    atomic_store_explicit(&agent->bell.bed, INTRA_ON_BELL, memory_order_relaxed);
     atomic_store_explicit(&agent->napping, NULL, memory_order_relaxed);
 }
 
@@ -276,7 +276,7 @@ static void sleep_a_while(const hier_wait *wait, uint64_t rung, long nap) {
             sched_yield();
         return;
     }
-    if (bell && !hier_agent_lies_down(wait->agent, NULL, rung))
+    if (bell && !hier_agent_lies_down(wait->agent, INTRA_ELSEWHERE, NULL, rung))
         return;
     if (hier_funnel_try(wait->world)) {
         hier_bed bed;

@@ -52,10 +52,10 @@ void hier_void_handles(hier_world *world) __attribute__((cold));
 unsigned hier_agent_progress(hier_agent *agent);
 
 /**
- * The thread goes to sleep, but not on its bell, which wakes it all the same: on the flag, by core_flag_sleep_marked(), or, NULL, on the network.
- * False: it does not, since the bell was rung after `rung`. Else it is hier_agent_rises() afterwards.
+ * The thread goes to sleep, but not on its bell (`bed`), which wakes it all the same: on the flag, by core_flag_sleep_marked(), or, NULL, on the
+ * network. False: it does not, since the bell was rung after `rung`. Else it is hier_agent_rises() afterwards.
  */
-bool hier_agent_lies_down(hier_agent *agent, core_flag *flag, uint64_t rung);
+bool hier_agent_lies_down(hier_agent *agent, enum intra_bed bed, core_flag *flag, uint64_t rung);
 void hier_agent_rises(hier_agent *agent);
 
 /** Where to sleep until something happens on one of several channels; a clear one: for the time only. */

@@ -20,11 +20,11 @@ static inline long hier_nap_ns(const hier_call *call) {
     return parts && core_nap(naps) == core_nap(0) ? HIER_BESIDE_NS : core_nap(parts ? 0 : naps);
 }
 
-/** On the flag, which wakes the thread, as does its bell; the leader on whom others depend is woken for these too, and sleeps as long as it suits them. */
+/** On the flag, which wakes the thread, as does its bell for what needs it; the leader on whom others depend is woken for these too, and sleeps as long as it suits them. */
 static inline enum core_idle hier_nap(const hier_call *call, core_flag *flag, uint64_t value, long nanoseconds) {
     hier_agent *agent = call->comm->agent;
     const bool rings = hier_is_busy(call->comm); /* else it has not looked at its messages, and need not */
-    if (rings && !hier_agent_lies_down(agent, flag, agent->rung))
+    if (rings && !hier_agent_lies_down(agent, INTRA_IN_COLLECTIVE, flag, agent->rung))
         return CORE_IDLE_MOVED;
     if (hier_comm_serves(call->comm))
         hier_leader_naps(call->comm->world, flag, value);
@@ -40,7 +40,8 @@ static inline enum core_idle hier_nap_on_network(const hier_call *call, hier_bed
     hier_agent *agent = call->comm->agent;
     const bool rings = hier_is_busy(call->comm);
     hier_bed_sleeps(bed, hier_nap_ns(call));
-    const bool sleeps = !rings || (hier_agent_lies_down(agent, NULL, agent->rung) && hier_arm_own(agent, bed));
+    const bool sleeps =
+        !rings || (hier_agent_lies_down(agent, INTRA_IN_COLLECTIVE, NULL, agent->rung) && hier_arm_own(agent, bed));
     if (sleeps)
         hier_sleep(bed);
     else

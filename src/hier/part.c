@@ -170,7 +170,7 @@ bool hier_parts_sleep(hier_agent *agent, uint64_t rung, long nanoseconds) {
         const intra_meeting *meeting = comm->running ? &part_of(comm->running)->call.meeting : NULL;
         if (!meeting || !meeting->awaited)
             continue;
-        if (hier_agent_lies_down(agent, meeting->awaited, rung)) {
+        if (hier_agent_lies_down(agent, INTRA_ELSEWHERE, meeting->awaited, rung)) {
             core_flag_sleep_marked(meeting->awaited, meeting->value, nanoseconds, agent->mark);
             hier_agent_rises(agent);
         }

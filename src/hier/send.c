@@ -48,7 +48,7 @@ static inline int count_send(weft_comm *comm, size_t bytes, weft_request **reque
 APART int send_longer(weft_comm *comm, intra_mailbox *to, intra_lane *lane, int tag, const void *buffer, size_t bytes,
                       weft_request **request) {
     intra_lane_send_copy(lane, tag, buffer, bytes);
-    intra_mail_ring(to);
+    intra_mail_ring(to, false);
     return count_send(comm, bytes, request);
 }
 

@@ -89,7 +89,7 @@ bool intra_mail_send(intra_mailbox *from, intra_mailbox *to, int thread, int32_t
     if (!synchronous && bytes <= to->limits.eager_bytes &&
         atomic_load_explicit(&to->parcel_bytes, memory_order_relaxed) <= to->limits.unexpected_bytes) {
         if (by_lane && send_copy(lane, tag, buffer, type, count, bytes, from != to && !to->waiting.may_sleep)) {
-            intra_mail_ring(to);
+            intra_mail_ring(to, false);
             return true;
         }
         intra_parcel *parcel = intra_parcel_make(from->rank, tag, bytes);
@@ -105,7 +105,7 @@ bool intra_mail_send(intra_mailbox *from, intra_mailbox *to, int thread, int32_t
     send->bytes = bytes;
     make_offer(from, send, tag);
     if (by_lane && send_offer(lane, tag, send))
-        intra_mail_ring(to);
+        intra_mail_ring(to, true);
     else
         send_parcel(to, lane, &send->parcel);
     return false;

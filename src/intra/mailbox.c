@@ -28,7 +28,7 @@ int intra_mailbox_init(intra_mailbox *mailbox, int32_t rank, int threads, core_w
 
 void intra_mail_push(intra_mailbox *mailbox, intra_mail *mail) {
     core_inbox_put(&mailbox->list, &mail->link);
-    intra_mail_ring(mailbox);
+    intra_mail_ring(mailbox, true);
 }
 
 static size_t memory_of(size_t room) {

@@ -37,10 +37,13 @@ typedef struct intra_mail_limits {
     size_t unexpected_bytes; /* the memory that messages without a receive may take; past it senders offer theirs */
 } intra_mail_limits;
 
+/** Where a thread sleeps, if it does: on its bell, or not: then it is to be roused, in a collective only for what needs it. */
+enum intra_bed { INTRA_ON_BELL, INTRA_ELSEWHERE, INTRA_IN_COLLECTIVE };
+
 /** What threads that wait sleep on: rung when there is something for them. */
 typedef struct intra_bell {
-    core_flag flag;         /* counts what came; written by who rings */
-    _Atomic bool elsewhere; /* the sleeper does not sleep on the flag: rouse it */
+    core_flag flag;      /* counts what came; written by who rings */
+    _Atomic uint8_t bed; /* enum intra_bed */
     void (*rouse)(void *argument);
     void *argument;
 } intra_bell;
@@ -134,15 +137,16 @@ int intra_mailbox_init(intra_mailbox *mailbox, int32_t rank, int threads, core_w
 /** Frees what it holds, unreceived messages too. Nobody sends to it any more. The lanes from it belong to their receivers. */
 void intra_mailbox_free(intra_mailbox *mailbox);
 
-/** Wakes the owner, should it sleep. */
-static inline void intra_mail_ring(intra_mailbox *mailbox) {
+/** Wakes the owner, should it sleep, and should what came need it or be what it waits for. */
+static inline void intra_mail_ring(intra_mailbox *mailbox, bool needs_owner) {
     if (!mailbox->waiting.may_sleep)
         return;
     /* Acquire: pairs with who set it, publishes the bell. */
     intra_bell *bell = atomic_load_explicit(&mailbox->bell, memory_order_acquire);
     core_flag_add(&bell->flag, 1, &mailbox->waiting);
     /* Sequentially consistent, as is the sleeper's store before it looks at the flag: one of the two sees the other. */
-    if (atomic_load_explicit(&bell->elsewhere, memory_order_seq_cst))
+    const uint8_t bed = atomic_load_explicit(&bell->bed, memory_order_seq_cst);
+    if (bed == INTRA_ELSEWHERE || (bed == INTRA_IN_COLLECTIVE && needs_owner))
         bell->rouse(bell->argument);
 }
 
