@@ -19,7 +19,7 @@ static bool overlaps(const oracle::map &map, size_t elements) {
 }
 
 // Bytes of extent for one of data. Sanitizers get long pieces of memory from the system each time.
-constexpr ptrdiff_t thinnest = effort::sanitized ? 6 : 20;
+const ptrdiff_t thinnest = effort::sanitized ? 6 : 20;
 
 oracle::type type_of_block(oracle::maker *maker, size_t bytes, size_t blocks) {
     for (;;) {

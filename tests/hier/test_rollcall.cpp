@@ -83,7 +83,7 @@ using Lines = std::vector<std::string>;
 const char hang[] = "weftrun: a wait; roll-call of 2 processes:";
 
 // Seconds that a wait may last: no process takes so long to start.
-constexpr int hang_s = effort::sanitized ? 5 : 2;
+const int hang_s = effort::sanitized ? 5 : 2;
 
 // Time for a second report to come, were there one. Of the ways to wait only for the first.
 void linger(const char *way = "WEFT_WAIT=auto") {

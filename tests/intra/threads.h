@@ -6,39 +6,21 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
+#include <functional>
 #include <gtest/gtest.h>
 #include <mutex>
-#include <string>
 #include <thread>
-#include <vector>
 
 namespace threads {
 
 // Aborts the program unless it is destroyed in time.
 class Watchdog {
   public:
-    explicit Watchdog(int seconds) : thread_([this, seconds] { watch(seconds); }) {}
-    ~Watchdog() {
-        {
-            std::lock_guard<std::mutex> guard(lock_);
-            over_ = true;
-        }
-        changed_.notify_all();
-        thread_.join();
-    }
+    explicit Watchdog(int seconds);
+    ~Watchdog();
 
   private:
-    void watch(int seconds) {
-        std::unique_lock<std::mutex> guard(lock_);
-        auto end = std::chrono::system_clock::now() + std::chrono::seconds(seconds);
-        if (changed_.wait_until(guard, end, [this] { return over_; }))
-            return;
-        const ::testing::TestInfo *test = ::testing::UnitTest::GetInstance()->current_test_info();
-        fprintf(stderr, "watchdog: %s hangs\n", test ? test->name() : "a test");
-        abort();
-    }
+    void watch(int seconds);
 
     std::mutex lock_;
     std::condition_variable changed_;
@@ -47,14 +29,7 @@ class Watchdog {
 };
 
 // Calls body(0) … body(count-1), each on a thread of its own (0 on the caller's), and waits for all.
-template <class Body> void run(int count, Body body) {
-    std::vector<std::thread> others;
-    for (int thread = 1; thread < count; thread++)
-        others.emplace_back(body, thread);
-    body(0);
-    for (std::thread &other : others)
-        other.join();
-}
+void run(int count, const std::function<void(int)> &body);
 
 // Small pseudo-random numbers (xorshift64, Marsaglia 2003), cheap enough not to hide races.
 class Random {

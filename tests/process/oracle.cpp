@@ -12,7 +12,7 @@ namespace {
 
 using namespace process;
 
-constexpr size_t long_bytes = effort::sanitized ? 100000 : 300000;
+const size_t long_bytes = effort::sanitized ? 100000 : 300000;
 constexpr uint64_t rounds = 3;
 const char *const form_names[] = {"blocking", "nonblocking", "persistent"};
 

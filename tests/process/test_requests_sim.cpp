@@ -176,7 +176,7 @@ TEST_P(SimTeams, BesideAProgressThread) {
 // A thousand started before the first is waited for, the last one first.
 TEST_P(SimTeams, ThousandsUnderWay) {
     on_team(WEFT_THREAD_SERIALIZED, WEFT_WAIT_AUTO, 4, 0, [](weft_comm *comm) {
-        constexpr size_t count = effort::rounds(2000);
+        const size_t count = effort::rounds(2000);
         std::vector<weft_request *> requests(count);
         std::vector<int> sums(count);
         for (size_t i = 0; i < count; i++) {
