@@ -100,10 +100,11 @@ typedef struct weft_options {
  * Errors: WEFT_ERR_INIT (called twice, or by the bootstrap's allgather), WEFT_ERR_CONFIG (a WEFT_ variable is unknown or out of range, named in the
  * sentence; an `algorithm` that does not exist, or is, as `reproducible`, not that of process 0; WEFT_PROGRESS=thread under
  * FUNNELED; a directory of WEFT_COUNTERS or WEFT_TRACE that cannot be made, a file of WEFT_HANG_REPORT that could not), WEFT_ERR_ARG (another option is out of range), WEFT_ERR_UNSUPPORTED (more than 2^20 processes), WEFT_ERR_BOOTSTRAP,
- * WEFT_ERR_TRANSPORT, WEFT_ERR_PROC_FAILED (another process has ended meanwhile, or is out of reach), WEFT_ERR_NOMEM.
+ * WEFT_ERR_TRANSPORT, WEFT_ERR_PROC_FAILED (another process has ended meanwhile, is out of reach, or could not start), WEFT_ERR_NOMEM (threads that cannot be started, too).
  * After an error nothing is left started in this process. The call can be made again by it alone when the processes had not met yet: it has failed over options,
- * variables or for want of memory to begin, or before the bootstrap's first allgather. A process that fails later may leave others
- * that wait for it in weft_init, and calling again does not meet them: the job is to be ended.
+ * variables or for want of memory for what weft keeps, or before the bootstrap's first allgather. When the processes have met all start, or none does: where threads of
+ * weft's own could not be started in one process, that is WEFT_ERR_PROC_FAILED in the others, and all can call again. Only a process that has no memory, or no
+ * bootstrap, to meet the others with leaves those waiting for it in weft_init: the job is to be ended.
  * fork(): the parent goes on; in the child weft is not initialised, and the parent's handles are none.
  */
 WEFT_API int weft_init(const weft_options *options);

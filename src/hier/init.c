@@ -39,14 +39,6 @@ static int enter(const char *call) {
     return WEFT_SUCCESS;
 }
 
-/* Frees the world when it fails. */
-static int start_progress(hier_world *world) {
-    int code = world->config.progress ? hier_progress_start(world) : WEFT_SUCCESS;
-    if (code)
-        hier_world_destroy(world);
-    return code;
-}
-
 /* weftrun's, if it has started this process. */
 static const char *session_of(const core_config *config, const weft_options *options) {
     return hier_watch_session(!(options && options->bootstrap) && config->bootstrap != CORE_BOOTSTRAP_SINGLE &&
@@ -81,7 +73,7 @@ static int open_world(const core_config *config, const weft_options *options, hi
         }
         (*world)->allowed = topology.allowed;
         (*world)->launcher = bootstrap;
-        return start_progress(*world);
+        return WEFT_SUCCESS;
     }
     if ((unsigned)bootstrap->size > INTER_MAX_PROCESSES) {
         code = core_error(WEFT_ERR_UNSUPPORTED, "rank %d: %d processes, at most %u are supported", bootstrap->rank,
@@ -93,8 +85,7 @@ static int open_world(const core_config *config, const weft_options *options, hi
     if (bootstrap->rank == 0 && config->hang_timeout && !session_of(config, options))
         collect = hier_collect_open(bootstrap->size, &card);
     inter_lines *lines = inter_lines_create(bootstrap->rank, bootstrap->size, &card.lines);
-    code =
-        inter_transport_ucx(bootstrap, &card, sizeof(card), config->thread_level == WEFT_THREAD_MULTIPLE, &transport);
+    code = inter_transport_ucx(bootstrap, config->thread_level == WEFT_THREAD_MULTIPLE, &transport);
     if (code)
         bootstrap->close(bootstrap);
     else
@@ -107,23 +98,25 @@ static int open_world(const core_config *config, const weft_options *options, hi
     (*world)->allowed = topology.allowed;
     (*world)->collect = collect;
     code = hier_world_use_lines(*world, lines);
-    if (!code)
-        hier_observation_start(*world);
     if (code)
         hier_world_destroy(*world);
-    else
-        code = start_progress(*world);
-    if (!code)
-        core_settle((*world)->crowd, 0);
     return code;
 }
 
-/* From here on somebody answers for the threads of the process. */
-static int watch(hier_world *world, const core_config *config, const weft_options *options) {
-    int code = hier_watch_start(world, session_of(config, options));
+/* Threads of weft's own: one drives the network, one answers for those of the process. All processes have started then, or none has. */
+static int start(hier_world *world, const core_config *config, const weft_options *options) {
+    int code = config->progress ? hier_progress_start(world) : WEFT_SUCCESS;
+    if (!code)
+        code = hier_watch_start(world, session_of(config, options));
+    if (world->transport)
+        code = hier_world_started(world, code);
     if (code) {
+        hier_watch_stop(world);
         hier_progress_stop(world);
         hier_world_destroy(world);
+    } else if (world->transport) {
+        hier_observation_start(world);
+        core_settle(world->crowd, 0);
     }
     return code;
 }
@@ -167,8 +160,8 @@ int weft_init(const weft_options *options) {
                                         "the thread that called weft_init may drive the network");
     if (!code)
         code = open_world(&config, options, &world);
-    if (!code)
-        code = watch(world, &config, options);
+    if (!code && world)
+        code = start(world, &config, options);
     if (!code) {
         hier_observation_number(world);
         atomic_store_explicit(&current, world, memory_order_release); /* pairs with world_in_use */

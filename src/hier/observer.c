@@ -49,8 +49,6 @@ int hier_observation_open(hier_world *world) {
     observation->on_host = malloc((size_t)comm->size * sizeof(*observation->on_host));
     if (!observation->on_host)
         return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for %d processes", comm->rank, comm->size);
-    for (int process = 0; process < comm->size; process++)
-        observation->on_host[process] = hier_world_host(world, process) == hier_world_host(world, comm->rank);
     observation->traces = world->process_comm->traces = *world->config.trace;
     observation->process.rank = comm->rank;
     world->engine.counters = &observation->process.counters;

@@ -53,12 +53,15 @@ int hier_world_card(const hier_world *world, int process, hier_card *card) {
     return code;
 }
 
-/* Are there more processes of this host on this process's cores than cores? One thread a process is assumed. Without a bootstrap all
- * are alike. */
-static int oversubscribed(hier_world *world, bool *result) {
-    int rank = world->process_comm->rank;
+/* Who shares this host, and are there more processes on this one's cores than cores? One thread a process is assumed. Without a bootstrap
+ * all are alike. When the processes are known. */
+static int look_round(hier_world *world) {
+    const int rank = world->process_comm->rank;
+    hier_world_survey(world, &world->layout);
     for (int process = 0; process < world->process_comm->size; process++) {
-        if (hier_world_host(world, process) != hier_world_host(world, rank))
+        bool here = hier_world_host(world, process) == hier_world_host(world, rank);
+        world->observation.on_host[process] = here;
+        if (!here)
             continue;
         hier_card card = world->card;
         int code = world->bootstrap ? hier_world_card(world, process, &card) : WEFT_SUCCESS;
@@ -66,7 +69,7 @@ static int oversubscribed(hier_world *world, bool *result) {
             return code;
         hier_load_add(&world->load, 1, card.cores_hash == world->card.cores_hash, process < rank);
     }
-    *result = hier_is_overloaded(&world->load, world->card.host_cores, world->card.cores, &world->crowd);
+    world->crowded = hier_is_overloaded(&world->load, world->card.host_cores, world->card.cores, &world->crowd);
     return WEFT_SUCCESS;
 }
 
@@ -102,7 +105,6 @@ static int make_process_comm(hier_world *world, int rank, int size) {
     for (int node = 0; node <= size; node++)
         world->node_offsets[node] = (size_t)node;
     world->layout = (hier_layout){.nodes = size, .offsets = world->node_offsets};
-    hier_world_survey(world, &world->layout);
     weft_comm *comm = world->process_comm;
     comm->world = world;
     comm->layout = &world->layout;
@@ -172,8 +174,11 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
         code = make_process_comm(made, transport ? transport->rank : 0, transport ? transport->size : 1);
     if (!code)
         code = hier_observation_open(made);
+    /* A process that has failed before this is alone in that: the others wait for it to call again. */
+    if (!code && transport && transport->publish)
+        code = transport->publish(transport, card, sizeof(*card));
     if (!code)
-        code = oversubscribed(made, &made->crowded);
+        code = look_round(made);
     if (code) {
         hier_world_destroy(made);
         return code;
@@ -248,6 +253,18 @@ int hier_world_use_lines(hier_world *world, inter_lines *lines) {
         inter_lines_carry_all(lines);
     if (!world->waiting.hot)
         inter_lines_expect_crowd(lines);
+    return WEFT_SUCCESS;
+}
+
+int hier_world_started(hier_world *world, int code) {
+    weft_comm *comm = world->process_comm;
+    uint64_t first = code ? (uint64_t)comm->rank : UINT64_MAX;
+    int met = hier_agree(comm, (hier_caller){"weft_init", NULL, 1}, &first, 1, WEFT_MIN);
+    if (code || met)
+        return code ? code : met;
+    if (first != UINT64_MAX)
+        return core_error(WEFT_ERR_PROC_FAILED, "rank %d: process %d could not start: its error says why", comm->rank,
+                          (int)first);
     return WEFT_SUCCESS;
 }
 

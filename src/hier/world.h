@@ -98,7 +98,8 @@ typedef struct hier_world {
 } hier_world;
 
 /**
- * Makes a world over a bootstrap and a transport (both may be NULL: one process), which it takes over, also when it fails.
+ * Makes a world over a bootstrap and a transport (both may be NULL: one process), which it takes over, also when it fails; and then makes
+ * this process known to the others. Collective: when it has failed before that the others wait for the call to be made again.
  * Errors: WEFT_ERR_CONFIG (WEFT_ALGORITHM), WEFT_ERR_NOMEM, WEFT_ERR_BOOTSTRAP.
  */
 int hier_world_create(const core_config *config, const hier_card *card, inter_bootstrap *bootstrap,
@@ -109,6 +110,12 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
  * Collective. Returns an error only when the processes cannot talk to each other.
  */
 int hier_world_use_lines(hier_world *world, inter_lines *lines);
+
+/**
+ * Has every process started? `code`: what this one has to say. Collective over the processes; an error in one is an error in all: its own,
+ * or else WEFT_ERR_PROC_FAILED.
+ */
+int hier_world_started(hier_world *world, int code);
 
 /** The longest message that is copied on its way: the user's, or what was measured. */
 size_t hier_eager_limit(const hier_world *world, size_t measured);

@@ -146,6 +146,11 @@ struct inter_transport {
     /** Lets what was sent go out and gives up the connections. No request is under way, and no peer waits for this one. */
     void (*disconnect)(inter_transport *self, bool forced);
     /**
+     * Makes this process's address known, behind `card_bytes` bytes of `card`, which others find with inter_card_find(). Collective; once,
+     * before the first message. NULL: they know each other.
+     */
+    int (*publish)(inter_transport *self, const void *card, size_t card_bytes);
+    /**
      * Opens channel `number` of this process: a transport for active messages, whose rank and peers are channels (process ×
      * INTER_CHANNELS + number), found in the directory, where its own address is put. Others may use it while this one is
      * used. It is closed before this one, and the directory after it.
@@ -155,12 +160,8 @@ struct inter_transport {
     void (*close)(inter_transport *self);
 };
 
-/**
- * Starts UCX and publishes this process's address through `bootstrap`, behind `card_bytes` bytes of `card`, which others find with
- * inter_card_find(). The bootstrap must outlive the transport. `channels`: it will be asked for channels. Collective.
- */
-int inter_transport_ucx(inter_bootstrap *bootstrap, const void *card, size_t card_bytes, bool channels,
-                        inter_transport **transport);
+/** Starts UCX. The bootstrap must outlive the transport. `channels`: it will be asked for channels. Local. */
+int inter_transport_ucx(inter_bootstrap *bootstrap, bool channels, inter_transport **transport);
 
 /** Of one that is complete at once, or is about to be. */
 static inline void inter_note_error(const inter_request *request, int error) {

@@ -388,13 +388,15 @@ static int open_worker(inter_ucx *self) {
     return inter_ucx_am_open(self);
 }
 
-static int publish_address(inter_ucx *self, const void *card) {
+static int ucx_publish(inter_transport *base, const void *card, size_t card_bytes) {
+    inter_ucx *self = inter_ucx_of(base);
+    self->card_bytes = card_bytes;
     ucp_address_t *address;
     size_t bytes;
     ucs_status_t status = ucp_worker_get_address(self->worker, &address, &bytes);
     if (status != UCS_OK)
         return inter_ucx_error(status, "give its address", self);
-    int code = inter_card_publish(self->bootstrap, card, self->card_bytes, address, bytes);
+    int code = inter_card_publish(self->bootstrap, card, card_bytes, address, bytes);
     ucp_worker_release_address(self->worker, address);
     return code;
 }
@@ -430,6 +432,7 @@ static inter_ucx *make(inter_bootstrap *bootstrap, int rank, int size) {
                                    .lose = ucx_lose,
                                    .connected = ucx_connected,
                                    .disconnect = ucx_disconnect,
+                                   .publish = ucx_publish,
                                    .open_channel = ucx_open_channel,
                                    .close = ucx_close};
     return self;
@@ -465,20 +468,16 @@ static int ucx_open_channel(inter_transport *base, int number, inter_directory *
     return WEFT_SUCCESS;
 }
 
-int inter_transport_ucx(inter_bootstrap *bootstrap, const void *card, size_t card_bytes, bool channels,
-                        inter_transport **transport) {
+int inter_transport_ucx(inter_bootstrap *bootstrap, bool channels, inter_transport **transport) {
     inter_ucx *self = make(bootstrap, bootstrap->rank, bootstrap->size);
     if (!self)
         return WEFT_ERR_NOMEM;
-    self->card_bytes = card_bytes;
     int code = open_context(self, channels);
     if (!code)
         code = open_worker(self);
     /* What later stands for another process's end is something else here, say that no descriptor was left. */
     if (code == WEFT_ERR_PROC_FAILED)
         code = WEFT_ERR_TRANSPORT;
-    if (!code)
-        code = publish_address(self, card);
     if (code) {
         ucx_close(&self->base);
         return code;

@@ -28,8 +28,8 @@ class Job {
         size = bootstrap_->size;
         lines_ = inter_lines_create(rank, size, &card);
         ASSERT_NE(lines_, nullptr);
-        ASSERT_EQ(inter_transport_ucx(bootstrap_, &card, sizeof(card), false, &ucx_), WEFT_SUCCESS)
-            << weft_last_error();
+        ASSERT_EQ(inter_transport_ucx(bootstrap_, false, &ucx_), WEFT_SUCCESS) << weft_last_error();
+        ASSERT_EQ(ucx_->publish(ucx_, &card, sizeof(card)), WEFT_SUCCESS) << weft_last_error();
         at = ucx_;
         const char *with_lines = getenv("WEFT_LINES");
         if (!with_lines || strcmp(with_lines, "off") != 0)

@@ -102,8 +102,8 @@ class UcxNetwork : public Network {
             places_[rank] = {&exchange_, rank};
             users_[rank] = {rank, ranks, gather, &places_[rank]};
             EXPECT_EQ(inter_bootstrap_callback(&users_[rank], &bootstraps_[rank]), WEFT_SUCCESS) << weft_last_error();
-            EXPECT_EQ(inter_transport_ucx(bootstraps_[rank], "", 1, false, &at[rank]), WEFT_SUCCESS)
-                << weft_last_error();
+            EXPECT_EQ(inter_transport_ucx(bootstraps_[rank], false, &at[rank]), WEFT_SUCCESS) << weft_last_error();
+            EXPECT_EQ(at[rank]->publish(at[rank], "", 1), WEFT_SUCCESS) << weft_last_error();
         });
         ordered = recalled = false;
     }

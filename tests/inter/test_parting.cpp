@@ -64,8 +64,8 @@ class Pair {
         place.user = {rank, 2, gather, &place};
         ASSERT_EQ(inter_bootstrap_callback(&place.user, &place.bootstrap), WEFT_SUCCESS) << weft_last_error();
         place.bootstrap->host = [](inter_bootstrap *, int peer) { return peer; };
-        ASSERT_EQ(inter_transport_ucx(place.bootstrap, "", 1, false, &place.transport), WEFT_SUCCESS)
-            << weft_last_error();
+        ASSERT_EQ(inter_transport_ucx(place.bootstrap, false, &place.transport), WEFT_SUCCESS) << weft_last_error();
+        ASSERT_EQ(place.transport->publish(place.transport, "", 1), WEFT_SUCCESS) << weft_last_error();
     }
     static int gather(const void *send, void *receive, size_t bytes, void *context) {
         const auto *place = static_cast<const Place *>(context);

@@ -14,7 +14,8 @@ class Sleepers : public ::testing::Test {
   protected:
     void SetUp() override {
         ASSERT_EQ(inter_bootstrap_single(&bootstrap_), WEFT_SUCCESS) << weft_last_error();
-        ASSERT_EQ(inter_transport_ucx(bootstrap_, "", 1, false, &at_), WEFT_SUCCESS) << weft_last_error();
+        ASSERT_EQ(inter_transport_ucx(bootstrap_, false, &at_), WEFT_SUCCESS) << weft_last_error();
+        ASSERT_EQ(at_->publish(at_, "", 1), WEFT_SUCCESS) << weft_last_error();
     }
     void TearDown() override {
         at_->close(at_);

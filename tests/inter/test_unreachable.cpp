@@ -33,7 +33,8 @@ struct Process {
         };
         bootstrap.host = [](inter_bootstrap *, int peer) { return peer; };
         setenv("UCX_TLS", ways, 1);
-        EXPECT_EQ(inter_transport_ucx(&bootstrap, "", 1, true, &at), WEFT_SUCCESS) << weft_last_error();
+        EXPECT_EQ(inter_transport_ucx(&bootstrap, true, &at), WEFT_SUCCESS) << weft_last_error();
+        EXPECT_EQ(at->publish(at, "", 1), WEFT_SUCCESS) << weft_last_error();
     }
     ~Process() {
         at->close(at);
