@@ -46,7 +46,7 @@ static const char *session_of(const core_config *config, const weft_options *opt
 }
 
 /* Everything below is freed by whoever takes it over, also on failure. */
-static int open_world(const core_config *config, const weft_options *options, hier_world **world) {
+static int open_world(const core_config *config, const weft_options *options, const void *caller, hier_world **world) {
     core_topology topology;
     inter_bootstrap *bootstrap = NULL;
     inter_transport *transport = NULL;
@@ -97,19 +97,19 @@ static int open_world(const core_config *config, const weft_options *options, hi
     }
     (*world)->allowed = topology.allowed;
     (*world)->collect = collect;
-    code = hier_world_use_lines(*world, lines);
+    code = hier_world_use_lines(*world, lines, caller);
     if (code)
         hier_world_destroy(*world);
     return code;
 }
 
 /* Threads of weft's own: one drives the network, one answers for those of the process. All processes have started then, or none has. */
-static int start(hier_world *world, const core_config *config, const weft_options *options) {
+static int start(hier_world *world, const core_config *config, const weft_options *options, const void *caller) {
     int code = config->progress ? hier_progress_start(world) : WEFT_SUCCESS;
     if (!code)
         code = hier_watch_start(world, session_of(config, options));
     if (world->transport)
-        code = hier_world_started(world, code);
+        code = hier_world_started(world, code, caller);
     if (code) {
         hier_watch_stop(world);
         hier_progress_stop(world);
@@ -159,9 +159,9 @@ int weft_init(const weft_options *options) {
             core_error(WEFT_ERR_CONFIG, "WEFT_PROGRESS is \"thread\", which WEFT_THREAD_LEVEL funneled forbids: only "
                                         "the thread that called weft_init may drive the network");
     if (!code)
-        code = open_world(&config, options, &world);
+        code = open_world(&config, options, __builtin_return_address(0), &world);
     if (!code && world)
-        code = start(world, &config, options);
+        code = start(world, &config, options, __builtin_return_address(0));
     if (!code) {
         hier_observation_number(world);
         atomic_store_explicit(&current, world, memory_order_release); /* pairs with world_in_use */

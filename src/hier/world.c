@@ -212,25 +212,25 @@ enum { MAPPED = 1, CAN_PULL = 2, AWAKE = 4, ONE_HOST = 8, MULTIPLE = 16, TRACES 
  * The first collective of a job. Processes that choose by other rules do not find each other in their collectives: so this one goes by the built-in
  * rules, and tells whether all settings are alike. `says`: the flags of this process, then those of all.
  */
-static int agree(hier_world *world, uint64_t *says) {
+static int agree(hier_world *world, const void *caller, uint64_t *says) {
     const uint64_t settings = settings_of(&world->card);
     uint64_t words[] = {*says, settings, ~settings};
     const bool overridden = world->selector.overridden;
     world->selector.overridden = false;
-    int code = hier_agree(world->process_comm, (hier_caller){"weft_init", NULL, 0}, words, 3, WEFT_BAND);
+    int code = hier_agree(world->process_comm, (hier_caller){"weft_init", caller, 0}, words, 3, WEFT_BAND);
     world->selector.overridden = overridden;
     hier_requests_free(world->process_comm); /* what the agreement itself went by is not what the rules say now */
     *says = words[0];
     return !code && words[1] != ~words[2] ? compare_settings(world) : code;
 }
 
-int hier_world_use_lines(hier_world *world, inter_lines *lines) {
+int hier_world_use_lines(hier_world *world, inter_lines *lines, const void *caller) {
     bool multiple = world->config.thread_level == WEFT_THREAD_MULTIPLE;
     uint64_t says = (multiple ? MULTIPLE : 0) | (world->observation.traces ? TRACES : 0) | (world->crowded ? 0 : ROOMY);
     if (lines && world->bootstrap && world->config.lines && map_lines(world, lines))
         says |= MAPPED | (inter_lines_can_pull(lines) ? CAN_PULL : 0) | (world->waiting.may_sleep ? 0 : AWAKE) |
                 (world->layout.one_host ? ONE_HOST : 0);
-    int code = agree(world, &says);
+    int code = agree(world, caller, &says);
     world->layout.crowded = !(says & ROOMY);
     if (multiple && !(says & MULTIPLE)) /* all processes must have channels */
         world->config.thread_level = WEFT_THREAD_SERIALIZED;
@@ -256,10 +256,10 @@ int hier_world_use_lines(hier_world *world, inter_lines *lines) {
     return WEFT_SUCCESS;
 }
 
-int hier_world_started(hier_world *world, int code) {
+int hier_world_started(hier_world *world, int code, const void *caller) {
     weft_comm *comm = world->process_comm;
     uint64_t first = code ? (uint64_t)comm->rank : UINT64_MAX;
-    int met = hier_agree(comm, (hier_caller){"weft_init", NULL, 1}, &first, 1, WEFT_MIN);
+    int met = hier_agree(comm, (hier_caller){"weft_init", caller, 1}, &first, 1, WEFT_MIN);
     if (code || met)
         return code ? code : met;
     if (first != UINT64_MAX)

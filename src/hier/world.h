@@ -106,16 +106,16 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
                       inter_transport *transport, hier_world **world);
 
 /**
- * Puts lines between the processes of each host to use, if all processes of the job can; takes `lines` (may be NULL) over.
+ * Puts lines between the processes of each host to use, if all processes of the job can; takes `lines` (may be NULL) over. `caller`: where weft_init was called, for roll-calls.
  * Collective. Returns an error only when the processes cannot talk to each other.
  */
-int hier_world_use_lines(hier_world *world, inter_lines *lines);
+int hier_world_use_lines(hier_world *world, inter_lines *lines, const void *caller);
 
 /**
  * Has every process started? `code`: what this one has to say. Collective over the processes; an error in one is an error in all: its own,
  * or else WEFT_ERR_PROC_FAILED.
  */
-int hier_world_started(hier_world *world, int code);
+int hier_world_started(hier_world *world, int code, const void *caller);
 
 /** The longest message that is copied on its way: the user's, or what was measured. */
 size_t hier_eager_limit(const hier_world *world, size_t measured);

@@ -186,3 +186,31 @@ TEST(Activity, NamesEveryThreadOfATeam) {
         EXPECT_EQ(weft_team_free(&team), WEFT_SUCCESS);
     });
 }
+
+// Process 1 is late, and could not start.
+TEST(Activity, TellsOfTheEndOfInit) {
+    threads::Watchdog watchdog(100);
+    SimWorlds worlds({{1, 1}, WEFT_THREAD_SERIALIZED, WEFT_WAIT_BLOCK});
+    std::atomic<bool> seen{false};
+    worlds.run_processes([&](int rank, hier_world *world) {
+        static const char here = 0;
+        if (rank == 1) {
+            while (!seen)
+                std::this_thread::yield();
+            EXPECT_EQ(hier_world_started(world, WEFT_ERR_CONFIG, &here), WEFT_ERR_CONFIG);
+            return;
+        }
+        std::thread watcher([&] {
+            while (!seen) {
+                Rows rows;
+                ASSERT_TRUE(hier_roster_call(&world->roster, rank, &rows.roll));
+                for (size_t i = 0; i < rows.roll.count; i++)
+                    seen = seen || (rows.roll.rows[i].presence == CORE_WAITING && !*rows.roll.rows[i].of &&
+                                    strcmp(rows.roll.rows[i].call, "weft_init") == 0);
+            }
+        });
+        EXPECT_EQ(hier_world_started(world, WEFT_SUCCESS, &here), WEFT_ERR_PROC_FAILED);
+        EXPECT_STREQ(weft_last_error(), "rank 0: process 1 could not start: its error says why");
+        watcher.join();
+    });
+}
