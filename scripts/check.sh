@@ -51,7 +51,7 @@ run_tests() {
 step "layers" scripts/check-layers.sh
 step "licence lines" scripts/check-spdx.sh
 step "format" format
-step "build: gcc, release" build release -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=clang++
+CC=gcc CXX=clang++ step "build: gcc, release" build release
 step "tests: release" run_tests release
 step "build: clang, ThreadSanitizer" build tsan
 step "lint: clang-tidy" tidy
