@@ -45,6 +45,25 @@ static const char *session_of(const core_config *config, const weft_options *opt
                               inter_bootstrap_pmix_present());
 }
 
+/* Threads of weft's own: one drives the network, one answers for those of the process. All processes have started then, or none has, and
+ * the world is freed. */
+static int start(hier_world *world, const core_config *config, const weft_options *options, const void *caller) {
+    int code = config->progress ? hier_progress_start(world) : WEFT_SUCCESS;
+    if (!code)
+        code = hier_watch_start(world, session_of(config, options));
+    if (world->transport)
+        code = hier_world_started(world, code, caller);
+    if (code) {
+        hier_watch_stop(world);
+        hier_progress_stop(world);
+        hier_world_destroy(world);
+    } else if (world->transport) {
+        hier_observation_start(world);
+        core_settle(world->crowd, 0);
+    }
+    return code;
+}
+
 /* Everything below is freed by whoever takes it over, also on failure. */
 static int open_world(const core_config *config, const weft_options *options, const void *caller, hier_world **world) {
     core_topology topology;
@@ -73,7 +92,7 @@ static int open_world(const core_config *config, const weft_options *options, co
         }
         (*world)->allowed = topology.allowed;
         (*world)->launcher = bootstrap;
-        return WEFT_SUCCESS;
+        return start(*world, config, options, caller);
     }
     if ((unsigned)bootstrap->size > INTER_MAX_PROCESSES) {
         code = core_error(WEFT_ERR_UNSUPPORTED, "rank %d: %d processes, at most %u are supported", bootstrap->rank,
@@ -98,26 +117,9 @@ static int open_world(const core_config *config, const weft_options *options, co
     (*world)->allowed = topology.allowed;
     (*world)->collect = collect;
     code = hier_world_use_lines(*world, lines, caller);
-    if (code)
-        hier_world_destroy(*world);
-    return code;
-}
-
-/* Threads of weft's own: one drives the network, one answers for those of the process. All processes have started then, or none has. */
-static int start(hier_world *world, const core_config *config, const weft_options *options, const void *caller) {
-    int code = config->progress ? hier_progress_start(world) : WEFT_SUCCESS;
     if (!code)
-        code = hier_watch_start(world, session_of(config, options));
-    if (world->transport)
-        code = hier_world_started(world, code, caller);
-    if (code) {
-        hier_watch_stop(world);
-        hier_progress_stop(world);
-        hier_world_destroy(world);
-    } else if (world->transport) {
-        hier_observation_start(world);
-        core_settle(world->crowd, 0);
-    }
+        return start(*world, config, options, caller);
+    hier_world_destroy(*world);
     return code;
 }
 
@@ -160,8 +162,6 @@ int weft_init(const weft_options *options) {
                                         "the thread that called weft_init may drive the network");
     if (!code)
         code = open_world(&config, options, __builtin_return_address(0), &world);
-    if (!code && world)
-        code = start(world, &config, options, __builtin_return_address(0));
     if (!code) {
         hier_observation_number(world);
         atomic_store_explicit(&current, world, memory_order_release); /* pairs with world_in_use */

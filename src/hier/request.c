@@ -162,6 +162,7 @@ static int prepare(hier_operation *request, const hier_arguments *arguments) {
         return code;
     request->base.call = arguments->call;
     request->caller = arguments->caller;
+    request->blocks = false;
     if (plan->repeated)
         return WEFT_SUCCESS;
     request->asks_counts = plan->algorithm->needs_counts && comm->size > 1 &&
@@ -355,10 +356,16 @@ bool hier_request_ends_soon(weft_request *request) {
     return operation->complete;
 }
 
+/* The end of a blocking call. */
+static int wait_for(weft_request *request) {
+    operation_of(request)->blocks = true;
+    return weft_wait(&request, WEFT_STATUS_IGNORE);
+}
+
 int hier_process_strided(weft_comm *comm, const hier_arguments *arguments) {
     weft_request *request;
     int code = make_staged(comm, arguments, false, true, &request);
-    return code ? code : weft_wait(&request, WEFT_STATUS_IGNORE);
+    return code ? code : wait_for(request);
 }
 
 /* As hier_request_make() and weft_wait(), in one hold of the funnel when it is over soon. */
@@ -373,5 +380,5 @@ int hier_process_collective(weft_comm *comm, const hier_arguments *arguments) {
         hier_request_give(request);
     }
     hier_funnel_leave(world);
-    return code || over ? code : weft_wait(&request, WEFT_STATUS_IGNORE);
+    return code || over ? code : wait_for(request);
 }

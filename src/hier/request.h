@@ -18,6 +18,7 @@ typedef struct hier_operation {
     int error;     /* when complete */
     inter_id id;
     const void *caller; /* where the program called it */
+    bool blocks;        /* it is a blocking call's, which waits for it */
     hier_plan plan;
     weft_op op;       /* of a persistent one: the user's, who may free it when none is under way */
     bool asks_counts; /* gatherv or scatterv by an algorithm that must know all counts: first the root's go round */

@@ -133,8 +133,7 @@ static void fill_part(hier_doing *doing, const hier_part *part) {
 
 hier_doing hier_doing_request(const weft_request *request, const char *call) {
     /* A blocking collective waits for its request by weft_wait. */
-    bool starts = strncmp(request->call, "weft_i", 6) == 0 && strcmp(request->call, "weft_init") != 0;
-    bool blocks = request->kind == HIER_COLLECTIVE && !request->persistent && !starts;
+    bool blocks = request->kind == HIER_COLLECTIVE && ((const hier_operation *)request)->blocks;
     hier_doing doing = hier_doing_on(request->comm, blocks ? request->call : call);
     if (request->call != doing.call)
         doing.of = request->call;
