@@ -89,8 +89,9 @@ TEST(StartMemory, InitIsMadeAgainForReports) {
     unsetenv("WEFTRUN_SESSION");
     setenv("WEFT_HANG_TIMEOUT", "60", 1);
     setenv("WEFT_HANG_REPORT", here ? "/nowhere/report" : "/tmp/weft-report", 1);
-    if (here)
+    if (here) {
         EXPECT_EQ(weft_init(nullptr), WEFT_ERR_CONFIG);
+    }
     setenv("WEFT_HANG_REPORT", "/tmp/weft-report", 1);
     ASSERT_EQ(weft_init(nullptr), WEFT_SUCCESS) << weft_last_error();
     check(weft_process_comm());
