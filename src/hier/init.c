@@ -45,23 +45,93 @@ static const char *session_of(const core_config *config, const weft_options *opt
                               inter_bootstrap_pmix_present());
 }
 
-/* Threads of weft's own: one drives the network, one answers for those of the process. All processes have started then, or none has, and
- * the world is freed. */
+/*
+ * Parting: every transport lets its messages out and closes its connections, which over TCP takes both ends; so each is looked after
+ * by a thread of its own until all processes are through with theirs.
+ */
+typedef struct parting {
+    atomic_int parted; /* transports that have no connections any more */
+    atomic_bool over;
+    bool forced; /* somebody is gone: nobody waits for messages to go out */
+} parting;
+
+typedef struct attendant {
+    inter_transport *transport;
+    parting *parting;
+    pthread_t thread;
+    bool runs;
+} attendant;
+
+static const struct timespec pause_time = {.tv_nsec = 100000};
+
+static void disconnect(attendant *self) {
+    self->transport->disconnect(self->transport, self->parting->forced);
+    atomic_fetch_add_explicit(&self->parting->parted, 1, memory_order_relaxed);
+}
+
+static void *attend(void *argument) {
+    attendant *self = argument;
+    disconnect(self);
+    while (!atomic_load_explicit(&self->parting->over, memory_order_relaxed))
+        if (!self->transport->progress(self->transport))
+            nanosleep(&pause_time, NULL);
+    return NULL;
+}
+
+/* pthread_create and pthread_join hand the transport over. Without a thread: as far as it goes alone. */
+static void begin_attending(attendant *self) {
+    self->runs = pthread_create(&self->thread, NULL, attend, self) == 0;
+    if (!self->runs)
+        disconnect(self);
+}
+
+/* The processes, which have met, let their messages out, and meet again before anybody takes his memory away. */
+static int part(hier_world *world, bool forced) {
+    int code = WEFT_SUCCESS, count = 1;
+    hier_progress_stop(world);
+    if (!world->transport)
+        return WEFT_SUCCESS;
+    parting meeting = {.forced = forced};
+    attendant attendants[1 + INTER_CHANNELS] = {{.transport = world->transport}};
+    for (hier_channel *channel; (channel = hier_channel_at(world, count - 1)); count++)
+        attendants[count].transport = channel->transport;
+    for (int i = 0; i < count; i++) {
+        attendants[i].parting = &meeting;
+        begin_attending(&attendants[i]);
+    }
+    while (atomic_load_explicit(&meeting.parted, memory_order_relaxed) < count)
+        nanosleep(&pause_time, NULL);
+    if (!forced)
+        code = world->bootstrap->fence(world->bootstrap);
+    atomic_store_explicit(&meeting.over, true, memory_order_relaxed);
+    for (int i = 0; i < count; i++)
+        if (attendants[i].runs)
+            pthread_join(attendants[i].thread, NULL);
+    return code;
+}
+
+/*
+ * Threads of weft's own: one drives the network, one answers for those of the process. All processes have started then, or none has: they
+ * part, and the world is freed.
+ */
 static int start(hier_world *world, const core_config *config, const weft_options *options, const void *caller) {
+    bool met = true;
     int code = config->progress ? hier_progress_start(world) : WEFT_SUCCESS;
     if (!code)
         code = hier_watch_start(world, session_of(config, options));
     if (world->transport)
-        code = hier_world_started(world, code, caller);
+        code = hier_world_started(world, code, caller, &met);
     if (code) {
+        int parted = part(world, !met);
         hier_watch_stop(world);
-        hier_progress_stop(world);
         hier_world_destroy(world);
-    } else if (world->transport) {
+        return parted ? parted : code; /* the sentence is of the last one */
+    }
+    if (world->transport) {
         hier_observation_start(world);
         core_settle(world->crowd, 0);
     }
-    return code;
+    return WEFT_SUCCESS;
 }
 
 /* Everything below is freed by whoever takes it over, also on failure. */
@@ -170,46 +240,6 @@ int weft_init(const weft_options *options) {
     return code;
 }
 
-/*
- * Parting: every transport lets its messages out and closes its connections, which over TCP takes both ends; so each is looked after
- * by a thread of its own until all processes are through with theirs.
- */
-typedef struct parting {
-    atomic_int parted; /* transports that have no connections any more */
-    atomic_bool over;
-    bool forced; /* somebody is gone: nobody waits for messages to go out */
-} parting;
-
-typedef struct attendant {
-    inter_transport *transport;
-    parting *parting;
-    pthread_t thread;
-    bool runs;
-} attendant;
-
-static const struct timespec pause_time = {.tv_nsec = 100000};
-
-static void disconnect(attendant *self) {
-    self->transport->disconnect(self->transport, self->parting->forced);
-    atomic_fetch_add_explicit(&self->parting->parted, 1, memory_order_relaxed);
-}
-
-static void *attend(void *argument) {
-    attendant *self = argument;
-    disconnect(self);
-    while (!atomic_load_explicit(&self->parting->over, memory_order_relaxed))
-        if (!self->transport->progress(self->transport))
-            nanosleep(&pause_time, NULL);
-    return NULL;
-}
-
-/* pthread_create and pthread_join hand the transport over. Without a thread: as far as it goes alone. */
-static void begin_attending(attendant *self) {
-    self->runs = pthread_create(&self->thread, NULL, attend, self) == 0;
-    if (!self->runs)
-        disconnect(self);
-}
-
 static bool is_done(void *argument) {
     return ((inter_execution *)argument)->done;
 }
@@ -270,31 +300,6 @@ static int meet(hier_world *world, const void *caller, bool *begun, bool *met) {
         code = failed ? failed : code; /* the sentence is of the last one */
     }
     inter_execution_free(&beside);
-    return code;
-}
-
-/* The processes, which have met, let their messages out, and meet again before anybody takes his memory away. */
-static int part(hier_world *world, bool forced) {
-    int code = WEFT_SUCCESS, count = 1;
-    hier_progress_stop(world);
-    if (!world->transport)
-        return WEFT_SUCCESS;
-    parting meeting = {.forced = forced};
-    attendant attendants[1 + INTER_CHANNELS] = {{.transport = world->transport}};
-    for (hier_channel *channel; (channel = hier_channel_at(world, count - 1)); count++)
-        attendants[count].transport = channel->transport;
-    for (int i = 0; i < count; i++) {
-        attendants[i].parting = &meeting;
-        begin_attending(&attendants[i]);
-    }
-    while (atomic_load_explicit(&meeting.parted, memory_order_relaxed) < count)
-        nanosleep(&pause_time, NULL);
-    if (!forced)
-        code = world->bootstrap->fence(world->bootstrap);
-    atomic_store_explicit(&meeting.over, true, memory_order_relaxed);
-    for (int i = 0; i < count; i++)
-        if (attendants[i].runs)
-            pthread_join(attendants[i].thread, NULL);
     return code;
 }
 

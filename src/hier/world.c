@@ -256,12 +256,13 @@ int hier_world_use_lines(hier_world *world, inter_lines *lines, const void *call
     return WEFT_SUCCESS;
 }
 
-int hier_world_started(hier_world *world, int code, const void *caller) {
+int hier_world_started(hier_world *world, int code, const void *caller, bool *met) {
     weft_comm *comm = world->process_comm;
     uint64_t first = code ? (uint64_t)comm->rank : UINT64_MAX;
-    int met = hier_agree(comm, (hier_caller){"weft_init", caller, 1}, &first, 1, WEFT_MIN);
-    if (code || met)
-        return code ? code : met;
+    int failed = hier_agree(comm, (hier_caller){"weft_init", caller, 1}, &first, 1, WEFT_MIN);
+    *met = !failed;
+    if (code || failed)
+        return code ? code : failed;
     if (first != UINT64_MAX)
         return core_error(WEFT_ERR_PROC_FAILED, "rank %d: process %d could not start: its error says why", comm->rank,
                           (int)first);

@@ -113,9 +113,9 @@ int hier_world_use_lines(hier_world *world, inter_lines *lines, const void *call
 
 /**
  * Has every process started? `code`: what this one has to say. Collective over the processes; an error in one is an error in all: its own,
- * or else WEFT_ERR_PROC_FAILED.
+ * or else WEFT_ERR_PROC_FAILED. `met`: have they all come here?
  */
-int hier_world_started(hier_world *world, int code, const void *caller);
+int hier_world_started(hier_world *world, int code, const void *caller, bool *met);
 
 /** The longest message that is copied on its way: the user's, or what was measured. */
 size_t hier_eager_limit(const hier_world *world, size_t measured);

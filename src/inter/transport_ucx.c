@@ -283,15 +283,17 @@ static void complete_connections(inter_ucx *self) {
             wait_until(self, ucp_ep_flush_nbx(self->endpoints[peer], &params), end_ns);
 }
 
+/* What a peer that answers to nothing any more keeps open goes on being closed as long as somebody makes progress. */
 static void ucx_disconnect(inter_transport *base, bool forced) {
     inter_ucx *self = inter_ucx_of(base);
     inter_ucx_am_forget(self);
     forced |= base->failed_peer >= 0;
     if (forced)
         complete_connections(self);
+    uint64_t end_ns = core_now_ns() + PARTING_NS;
     for (int peer = 0; self->endpoints && peer < base->size; peer++)
         if (self->endpoints[peer])
-            wait_until(self, close_endpoint(self, peer, forced), UINT64_MAX);
+            wait_until(self, close_endpoint(self, peer, forced), end_ns);
 }
 
 /* Has UCX said all that it has to, by the connections that others have made, too? Within the same time. */

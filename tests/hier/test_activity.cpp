@@ -194,10 +194,12 @@ TEST(Activity, TellsOfTheEndOfInit) {
     std::atomic<bool> seen{false};
     worlds.run_processes([&](int rank, hier_world *world) {
         static const char here = 0;
+        bool met = false;
         if (rank == 1) {
             while (!seen)
                 std::this_thread::yield();
-            EXPECT_EQ(hier_world_started(world, WEFT_ERR_CONFIG, &here), WEFT_ERR_CONFIG);
+            EXPECT_EQ(hier_world_started(world, WEFT_ERR_CONFIG, &here, &met), WEFT_ERR_CONFIG);
+            EXPECT_TRUE(met);
             return;
         }
         std::thread watcher([&] {
@@ -209,7 +211,8 @@ TEST(Activity, TellsOfTheEndOfInit) {
                                     strcmp(rows.roll.rows[i].call, "weft_init") == 0);
             }
         });
-        EXPECT_EQ(hier_world_started(world, WEFT_SUCCESS, &here), WEFT_ERR_PROC_FAILED);
+        EXPECT_EQ(hier_world_started(world, WEFT_SUCCESS, &here, &met), WEFT_ERR_PROC_FAILED);
+        EXPECT_TRUE(met);
         EXPECT_STREQ(weft_last_error(), "rank 0: process 1 could not start: its error says why");
         watcher.join();
     });
