@@ -121,6 +121,17 @@ TEST(StartMemory, AllStartOrNone) {
     unsetenv("WEFT_HANG_TIMEOUT");
 }
 
+// The end of weft takes threads, too; without them a process goes as far as it comes.
+TEST(StartMemory, EndsWithoutThreads) {
+    for (int round = 0; round < 3; round++) {
+        ASSERT_EQ(weft_init(nullptr), WEFT_SUCCESS) << weft_last_error();
+        no_threads = weft_rank(weft_process_comm()) == 1;
+        check(weft_process_comm());
+        EXPECT_EQ(weft_finalize(), WEFT_SUCCESS) << weft_last_error();
+        no_threads = false;
+    }
+}
+
 TEST(StartMemory, PersistentIsPreparedAgain) {
     ASSERT_EQ(weft_init(nullptr), WEFT_SUCCESS) << weft_last_error();
     weft_team *team = nullptr;
