@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Nonblocking and persistent collectives of thread communicators over real transports: mixtures under way at once, completed
 // in any order, on one communicator and on several.
+#include "effort.h"
 #include "hier/misuse.h"
+#include "mixture.h"
 #include "program.h"
 
 namespace {
@@ -92,4 +94,11 @@ TEST(TeamRequests, AmongMessages) {
         }
         EXPECT_OK(weft_barrier(comm)); // under FUNNELED messages move while the leader is in weft
     });
+}
+
+TEST(TeamRequests, AmongAllElse) {
+    for (uint64_t seed = 0; seed < effort::rounds(24u); seed++) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        run_mixture(weft_process_comm(), job::threads(), seed);
+    }
 }

@@ -4,6 +4,7 @@
 #include "effort.h"
 #include "hier/sim_worlds.h"
 #include "hier/thread_algorithms.h"
+#include "mixture.h"
 #include "program.h"
 
 namespace {
@@ -196,3 +197,24 @@ INSTANTIATE_TEST_SUITE_P(Teams, SimTeams,
                          ::testing::Values(Threads{1}, Threads{2}, Threads{5}, Threads{9}, Threads{2, 2},
                                            Threads{1, 3, 2}, Threads{3, 3}),
                          shape_name);
+
+// Teams and communicators that come and go, collectives and messages on all of them.
+TEST(SimMixtures, OfEverything) {
+    threads::Watchdog watchdog(280);
+    uint64_t seed = 0;
+    for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED, WEFT_THREAD_MULTIPLE})
+        for (weft_wait_policy policy : {WEFT_WAIT_YIELD, WEFT_WAIT_BLOCK})
+            for (size_t processes : {1, 3}) {
+                JobShape shape{Threads(processes, 1), level, policy};
+                SCOPED_TRACE(shape);
+                shape.slots = int(2u << seed % 4);
+                shape.eager_limit = seed % 3 ? 4096 : 0;
+                shape.seed = seed;
+                shape.progress = level != WEFT_THREAD_FUNNELED && policy == WEFT_WAIT_BLOCK;
+                SimWorlds(shape).run_processes([&](int, hier_world *world) {
+                    for (uint64_t program = 0; program < effort::rounds(12u); program++)
+                        run_mixture(world->process_comm, 3, 100 * seed + program);
+                });
+                seed++;
+            }
+}
