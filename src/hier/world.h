@@ -106,8 +106,8 @@ int hier_world_create(const core_config *config, const hier_card *card, inter_bo
                       inter_transport *transport, hier_world **world);
 
 /**
- * Puts lines between the processes of each host to use, if all processes of the job can; takes `lines` (may be NULL) over. `caller`: where weft_init was called, for roll-calls.
- * Collective. Returns an error only when the processes cannot talk to each other.
+ * Puts lines between the processes of each host to use, if all processes of the job can; takes `lines` (may be NULL) over. `caller`: where
+ * weft_init was called, for roll-calls. Collective. Returns an error only when the processes cannot talk to each other.
  */
 int hier_world_use_lines(hier_world *world, inter_lines *lines, const void *caller);
 

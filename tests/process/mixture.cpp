@@ -14,8 +14,8 @@ using job::hash;
 constexpr size_t most_groups = 9;
 constexpr uint64_t least_steps = 20, more_steps = 150, most_pending = 60;
 
-// A communicator as one of its ranks sees it, and what that has under way there. `seed`: the same on its ranks. Without one: the rank is not in it, or
-// has freed it.
+// A communicator as one of its ranks sees it, and what that has under way there. `seed`: the same on its ranks. Without one: the rank is
+// not in it, or has freed it.
 class Group {
   public:
     Group(weft_comm *comm, uint64_t seed, uint64_t own)
@@ -23,9 +23,6 @@ class Group {
 
     weft_comm *comm() const {
         return comm_;
-    }
-    uint64_t seed() const {
-        return seed_;
     }
     size_t pending() const {
         return outstanding_.size() + exchanges_.size();
@@ -63,7 +60,7 @@ class Group {
     threads::Random random_;
     Outstanding outstanding_;
     std::vector<Prepared> prepared_;
-    std::vector<std::unique_ptr<Exchange>> exchanges_;
+    std::vector<Exchange> exchanges_;
 };
 
 std::unique_ptr<Operation> Group::draw(uint64_t step) const {
@@ -82,9 +79,7 @@ void Group::collective(uint64_t step) {
         operation->verify(operation->call(Form::blocking, nullptr), "blocking");
         return;
     }
-    weft_request *request = WEFT_REQUEST_NULL;
-    if (job::ok(operation->call(Form::nonblocking, &request), comm_, describe(operation->what())))
-        outstanding_.add(std::move(operation), request);
+    outstanding_.start(std::move(operation));
 }
 
 void Group::persistent(uint64_t step) {
@@ -121,21 +116,21 @@ void Group::exchange(uint64_t step) {
     uint64_t kind = hash(seed_, step, 7) % 8;
     auto content = [&](int sender) { return hash(seed_, step, uint64_t(sender), 8); };
     auto bytes = [&](int sender) { return size_t(content(sender) % (kind == 0 ? 300000 : kind < 3 ? 20000 : 200)); };
-    auto one = std::make_unique<Exchange>();
-    one->sent.resize(bytes(rank));
-    one->came.resize(bytes(from));
-    one->expected = content(from);
-    one->text = "message " + std::to_string(step) + " of " + std::to_string(one->came.size()) + " bytes from rank " +
-                std::to_string(from);
-    job::fill(one->sent.data(), one->sent.size(), content(rank));
+    Exchange one;
+    one.sent.resize(bytes(rank));
+    one.came.resize(bytes(from));
+    one.expected = content(from);
+    one.text = "message " + std::to_string(step) + " of " + std::to_string(one.came.size()) + " bytes from rank " +
+               std::to_string(from);
+    job::fill(one.sent.data(), one.sent.size(), content(rank));
     int source = random_.below(3) == 0 ? WEFT_ANY_SOURCE : from;
     bool probed = random_.below(5) == 0, late = probed || random_.below(2);
     if (!late)
-        receive(one.get(), source, tag, false, from);
+        receive(&one, source, tag, false, from);
     auto *send = random_.below(4) == 0 ? weft_issend : weft_isend;
-    job::ok(send(one->sent.data(), one->sent.size(), WEFT_BYTE, to, tag, comm_, &one->requests[0]), comm_, one->text);
+    job::ok(send(one.sent.data(), one.sent.size(), WEFT_BYTE, to, tag, comm_, &one.requests[0]), comm_, one.text);
     if (late)
-        receive(one.get(), source, tag, probed, from);
+        receive(&one, source, tag, probed, from);
     exchanges_.push_back(std::move(one));
 }
 
@@ -171,14 +166,14 @@ void Group::complete_some() {
         outstanding_.complete_some();
     if (!exchanges_.empty() && random_.below(2)) {
         size_t which = random_.below(exchanges_.size());
-        end(exchanges_[which].get());
+        end(&exchanges_[which]);
         exchanges_.erase(exchanges_.begin() + ptrdiff_t(which));
     }
 }
 
 void Group::complete_all() {
-    for (auto &one : exchanges_)
-        end(one.get());
+    for (Exchange &one : exchanges_)
+        end(&one);
     exchanges_.clear();
     for (Prepared &one : prepared_) {
         end(&one);
@@ -249,8 +244,8 @@ void run_mixture(weft_comm *processes, int most_threads, uint64_t seed) {
                 job::ok(weft_team_enter(teams[i], thread, &comms[i]), processes, "weft_team_enter");
         comms.back() = thread == 0 ? processes : nullptr;
         run_thread(comms, seed, hash(seed, process, uint64_t(thread), 21));
-        job::ok(weft_barrier(comms[0]), comms[0],
-                "weft_barrier"); // under FUNNELED all moves while the leader is in weft
+        // Under FUNNELED all moves while the leader is in weft.
+        job::ok(weft_barrier(comms[0]), comms[0], "weft_barrier");
         for (size_t i = 0; i < teams.size(); i++)
             if (comms[i])
                 job::ok(weft_team_leave(&comms[i]), processes, "weft_team_leave");

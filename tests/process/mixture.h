@@ -9,8 +9,8 @@
 
 namespace process {
 
-// Runs a random program on teams of at most so many threads a process. Called in every process, under FUNNELED by its leader. What is started, on
-// what, and in which order follows from the seed; when and how it is completed is each thread's own affair.
+// Runs a random program on teams of at most so many threads a process. Called in every process, under FUNNELED by its leader. What is
+// started, on what, and in which order follows from the seed; when and how it is completed is each thread's own affair.
 void run_mixture(weft_comm *processes, int most_threads, uint64_t seed);
 
 } // namespace process

@@ -35,7 +35,10 @@ void Outstanding::expect(bool holds, const char *what) const {
     job::check(holds, comm_, what);
 }
 
-void Outstanding::add(std::unique_ptr<Operation> operation, weft_request *request) {
+void Outstanding::start(std::unique_ptr<Operation> operation) {
+    weft_request *request = WEFT_REQUEST_NULL;
+    if (!job::ok(operation->call(Form::nonblocking, &request), comm_, describe(operation->what())))
+        return;
     operations_.push_back(std::move(operation));
     requests_.push_back(request);
 }
@@ -156,14 +159,12 @@ void run_program(weft_comm *comm, uint64_t seed, uint64_t count, size_t window) 
     Outstanding outstanding(comm, own(comm, seed + 1));
     for (uint64_t i = 0; i < count; i++) {
         auto operation = std::make_unique<Operation>(comm, random_case(comm, seed, i));
-        weft_request *request = WEFT_REQUEST_NULL;
         operation->fill(i);
         if (job::hash(seed, i, 19) % 16 == 0) {
             operation->verify(operation->call(Form::blocking, nullptr), "blocking, among others");
             continue;
         }
-        if (job::ok(operation->call(Form::nonblocking, &request), comm, describe(operation->what())))
-            outstanding.add(std::move(operation), request);
+        outstanding.start(std::move(operation));
         while (outstanding.size() >= window || (outstanding.size() && random.below(window) == 0))
             outstanding.complete_some();
     }
@@ -179,10 +180,8 @@ void run_program_on(const std::vector<weft_comm *> &comms, uint64_t seed, uint64
         size_t which = job::hash(seed, i, 23) % comms.size();
         weft_comm *comm = comms[which];
         auto operation = std::make_unique<Operation>(comm, random_case(comm, seed, i));
-        weft_request *request = WEFT_REQUEST_NULL;
         operation->fill(i);
-        if (job::ok(operation->call(Form::nonblocking, &request), comm, describe(operation->what())))
-            outstanding[which].add(std::move(operation), request);
+        outstanding[which].start(std::move(operation));
         Outstanding &any = outstanding[random.below(comms.size())];
         if (any.size() >= window || (any.size() && random.below(window) == 0))
             any.complete_some();
@@ -198,14 +197,11 @@ void run_program_by_threads(weft_comm *comm, uint64_t seed, uint64_t count, int 
         threads::Random random(own(comm, seed + 1, uint64_t(thread)));
         for (uint64_t i = uint64_t(thread); i < count; i += uint64_t(thread_count)) {
             auto operation = std::make_unique<Operation>(comm, random_case(comm, seed, i));
-            weft_request *request = WEFT_REQUEST_NULL;
             operation->fill(i);
             while (turn.load(std::memory_order_acquire) != i) /* pairs with the store below */
                 std::this_thread::yield();
-            bool started = job::ok(operation->call(Form::nonblocking, &request), comm, describe(operation->what()));
+            outstanding.start(std::move(operation));
             turn.store(i + 1, std::memory_order_release);
-            if (started)
-                outstanding.add(std::move(operation), request);
             if (outstanding.size() && random.below(3) == 0)
                 outstanding.complete_some();
         }
@@ -235,10 +231,8 @@ void run_persistent(weft_comm *comm, uint64_t seed, uint64_t count, uint64_t rou
             job::ok(weft_start(&requests[order[i]]), comm, "weft_start");
         for (uint64_t i = 0; i < 4; i++) {
             auto operation = std::make_unique<Operation>(comm, random_case(comm, seed + 5, round * 4 + i));
-            weft_request *request = WEFT_REQUEST_NULL;
             operation->fill(i);
-            if (job::ok(operation->call(Form::nonblocking, &request), comm, describe(operation->what())))
-                others.add(std::move(operation), request);
+            others.start(std::move(operation));
         }
         order = shuffled(count, &random);
         for (size_t i : order) {

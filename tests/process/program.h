@@ -15,7 +15,8 @@ namespace process {
 class Outstanding {
   public:
     Outstanding(weft_comm *comm, uint64_t seed) : comm_(comm), random_(seed) {}
-    void add(std::unique_ptr<Operation> operation, weft_request *request);
+    // Begins one, nonblocking, whose buffers are filled.
+    void start(std::unique_ptr<Operation> operation);
     size_t size() const {
         return requests_.size();
     }
