@@ -56,12 +56,15 @@ static inline int issue(inter_lane *lane, const inter_step *step, inter_request 
     request->data = NULL;
     request->completion = step->independent ? &lane->whole : &lane->stage;
     switch ((enum inter_step_kind)step->kind) {
-    case INTER_STEP_SEND:
+    case INTER_STEP_SEND: {
         if (step->forgone || execution->forgoes_all)
             return WEFT_SUCCESS;
-        count_send(execution, peer, bytes);
-        return transport->send(transport, peer, tag_of(execution, step, transport->rank),
-                               message_at(execution, step->left, bytes, request), bytes, request);
+        int code = transport->send(transport, peer, tag_of(execution, step, transport->rank),
+                                   message_at(execution, step->left, bytes, request), bytes, request);
+        if (!code)
+            count_send(execution, peer, bytes); /* while it is on its way */
+        return code;
+    }
     case INTER_STEP_RECV:
         return transport->recv(transport, peer, tag_of(execution, step, peer),
                                message_at(execution, step->out, bytes, request), bytes, request);
@@ -330,7 +333,7 @@ void inter_execution_forgo(inter_execution *execution, int peer) {
 }
 
 /* Again at each look: more may be known to be out of reach, and what a transport could not take back, it may now. */
-static void fail_all(inter_engine *engine) {
+static __attribute__((cold)) void fail_all(inter_engine *engine) {
     for (inter_execution *execution = engine->active; execution; execution = execution->next_active)
         if (execution->cancelled)
             cancel_all(execution);
@@ -349,9 +352,14 @@ static void forget(inter_execution *execution) {
     execution->engine->gated -= execution->gate != NULL;
 }
 
+/* Not in place: mostly the launch has begun all strands. */
+static __attribute__((noinline)) bool advance_later(inter_execution *execution) {
+    return advance(execution);
+}
+
 /* Is it over? Then it is ended. */
 static bool end_if_over(inter_execution *execution) {
-    if (!is_over(execution) && !advance(execution))
+    if (!is_over(execution) && !advance_later(execution))
         return false;
     forget(execution); /* before `finished` is told, which may start it again */
     finish(execution);
@@ -369,7 +377,7 @@ static void move_on(inter_completion *completion) {
 }
 
 /* Asks at the gates. One that was cancelled in front of its gate ends here. */
-static bool look_at_gates(inter_engine *engine) {
+static __attribute__((noinline)) bool look_at_gates(inter_engine *engine) {
     bool moved = false;
     for (inter_execution *execution = engine->active, *following; execution; execution = following) {
         following = execution->next_active;
@@ -403,7 +411,7 @@ static void sweep(inter_engine *engine, uint32_t context) {
 }
 
 /* Looks after one broken context, and takes another one the next time. */
-static void sweep_next(inter_engine *engine) {
+static __attribute__((cold)) void sweep_next(inter_engine *engine) {
     do
         engine->swept = (engine->swept + 1) % INTER_CONTEXTS;
     while (!inter_engine_is_broken(engine, engine->swept));

@@ -84,10 +84,14 @@ static inline uint32_t inter_line_stamp(uint64_t number, uint32_t filled) {
  * fetch those ahead, out of the cache of the sender, who has them there to write.
  */
 static inline unsigned inter_line_at(uint64_t behind) {
-    const unsigned n = (unsigned)behind % INTER_LANE_LINES;
-    return (n & 1) << 5 | (n & 2) << 3 | (n & 4) << 1 | (n & 8) >> 1 | (n & 16) >> 3 | (n & 32) >> 5;
+    static const unsigned char reversed[] = {
+        0,  32, 16, 48, 8,  40, 24, 56, 4,  36, 20, 52, 12, 44, 28, 60, 2,  34, 18, 50, 10, 42,
+        26, 58, 6,  38, 22, 54, 14, 46, 30, 62, 1,  33, 17, 49, 9,  41, 25, 57, 5,  37, 21, 53,
+        13, 45, 29, 61, 3,  35, 19, 51, 11, 43, 27, 59, 7,  39, 23, 55, 15, 47, 31, 63,
+    };
+    _Static_assert(sizeof(reversed) == INTER_LANE_LINES, "six bits are in a line's number");
+    return reversed[behind % INTER_LANE_LINES];
 }
-_Static_assert(INTER_LANE_LINES == 64, "six bits are in a line's number");
 
 static inline bool inter_line_is_open(uint32_t stamp, uint64_t number) {
     return ((stamp ^ inter_line_stamp(number, 0)) >> 8) == 0;

@@ -7,6 +7,7 @@
 #define INTER_LINES_PACKING_H
 
 #include <core/clock.h>
+#include <core/short.h>
 #include <inter/lines_private.h>
 
 /** Room for `bytes` bytes in a ring to a neighbour: where they begin. */
@@ -118,7 +119,7 @@ __attribute__((always_inline)) static inline bool inter_lines_write(inter_neighb
     if ((kind & (INTER_LINE_AM | INTER_LINE_SAME)) == INTER_LINE_AM)
         at = inter_lines_put(at, &message->word, sizeof(message->word));
     if (inter_line_is(kind, INTER_LINE_SHORT)) {
-        inter_lines_put(at, message->buffer, bytes);
+        core_copy_short(at, message->buffer, bytes);
     } else if (inter_line_is(kind, INTER_LINE_PULL)) {
         const uint64_t offer[] = {(uintptr_t)message->buffer, message->bytes, message->request->tag};
         for (int i = 0; i < 3; i++)
@@ -139,8 +140,9 @@ __attribute__((always_inline)) static inline bool inter_lines_write(inter_neighb
     return true;
 }
 
-/** Sends a message to a neighbour: in a line, or it waits for one. */
-static inline int inter_lines_post(inter_lines *lines, inter_neighbour *to, const inter_stored *message) {
+/** Sends a message to a neighbour: in a line, or it waits for one. In place, as inter_lines_write. */
+__attribute__((always_inline)) static inline int inter_lines_post(inter_lines *lines, inter_neighbour *to,
+                                                                  const inter_stored *message) {
     inter_request *request = message->request;
     request->peer = to->rank;
     request->bytes = message->bytes;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* While lines are waited for, the inner transport is looked after once in so many looks; when it carries no messages, in so many. */
+/* While lines are waited for, the inner transport is looked after once in so many looks, a power of two; when it carries no messages, in so many. */
 #define LOOKS_A_PROGRESS      16
 #define LOOKS_A_LONE_PROGRESS 256
 
@@ -41,17 +41,29 @@ static bool is_copied_twice(const inter_lines *lines, inter_neighbour *to, size_
     return bytes <= most && (bytes <= INTER_FAR_BYTES || !lines->can_pull || !inter_pace_pulls(&to->pace));
 }
 
+/* A function of its own, as it takes what a short one has no use for. */
+static __attribute__((noinline)) int send_long(inter_lines *lines, inter_neighbour *to, uint64_t tag,
+                                               const void *buffer, size_t bytes, inter_request *request) {
+    const bool copied = !request->data && is_copied_twice(lines, to, bytes);
+    const inter_stored message = {.request = request,
+                                  .tag = tag,
+                                  .buffer = buffer,
+                                  .bytes = bytes,
+                                  .kind = copied ? INTER_LINE_EAGER : INTER_LINE_PULL};
+    return inter_lines_post(lines, to, &message);
+}
+
 static int lines_send(inter_transport *base, int peer, uint64_t tag, const void *buffer, size_t bytes,
                       inter_request *request) {
     inter_lines *lines = (inter_lines *)base;
     inter_neighbour *to = &lines->neighbours[peer];
     if (!is_for_lines(lines, to, bytes))
         return lines->inner->send(lines->inner, peer, tag, buffer, bytes, request);
-    uint32_t kind = bytes <= INTER_LINE_BYTES                             ? INTER_LINE_SHORT
-                    : !request->data && is_copied_twice(lines, to, bytes) ? INTER_LINE_EAGER
-                                                                          : INTER_LINE_PULL;
-    return inter_lines_post(
-        lines, to, &(inter_stored){.request = request, .tag = tag, .buffer = buffer, .bytes = bytes, .kind = kind});
+    if (bytes > INTER_LINE_BYTES)
+        return send_long(lines, to, tag, buffer, bytes, request);
+    const inter_stored message = {
+        .request = request, .tag = tag, .buffer = buffer, .bytes = bytes, .kind = INTER_LINE_SHORT};
+    return inter_lines_post(lines, to, &message);
 }
 
 static int deliver(const inter_request *request, const void *payload, uint64_t bytes) {
@@ -60,7 +72,7 @@ static int deliver(const inter_request *request, const void *payload, uint64_t b
     if (copied && data) /* long ones are, but the sender may see it otherwise */
         core_unpack(data->buffer, payload, data->type, data->count, from, from + copied);
     else if (copied)
-        memcpy(request->buffer, payload, copied);
+        core_copy_short(request->buffer, payload, copied);
     return inter_lines_length_error(bytes, request->bytes);
 }
 
@@ -248,7 +260,7 @@ unsigned inter_lines_take(inter_lines *lines, inter_neighbour *from) {
     return events;
 }
 
-static unsigned send_waiting(inter_neighbour *to) {
+static __attribute__((noinline)) unsigned send_waiting(inter_neighbour *to) {
     unsigned events = 0;
     while (to->waiting.first && inter_lines_write(to, to->waiting.first)) {
         inter_stored *item = inter_store_take(&to->waiting, NULL);
@@ -278,7 +290,7 @@ static unsigned look_after(inter_lines *lines, inter_neighbour *of) {
 }
 
 /* Who listens looks at all neighbours. */
-static unsigned hear(inter_lines *lines) {
+static __attribute__((noinline)) unsigned hear(inter_lines *lines) {
     unsigned events = 0;
     for (inter_neighbour *from = lines->locals; from; from = from->local)
         if (inter_lines_arrived(from)) {
@@ -303,7 +315,7 @@ static unsigned lines_progress(inter_transport *base) {
         }
     }
     bool awaits = events || lines->busy || (lines->listener && lines->locals);
-    if (!awaits || ++lines->looks % lines->looks_a_progress == 0)
+    if (!awaits || (++lines->looks & (lines->looks_a_progress - 1)) == 0)
         events += lines->inner->progress(lines->inner);
     base->failed_peer = lines->inner->failed_peer;
     return events;
