@@ -198,25 +198,9 @@ static bool is_repeated(const hier_arguments *arguments, const hier_plan *plan) 
            view->in_place == (arguments->send == arguments->recv) && plan->commutative == is_commutative(arguments);
 }
 
-int hier_plan_make(const weft_comm *comm, const hier_arguments *arguments, hier_plan *plan) {
-    bool differ = false, arrays = inter_is(arguments->collective, INTER_WITH_ARRAYS);
-    plan->binding = (inter_binding){.send = arguments->send,
-                                    .recv = arguments->recv,
-                                    .type = arguments->op ? arguments->recv_type : NULL,
-                                    .op = arguments->op,
-                                    .processes = comm->layout->processes,
-                                    .counted_as = arguments->row,
-                                    .uneven = inter_is(arguments->collective, INTER_UNEVEN),
-                                    .by_lines = true};
-    if (arrays) {
-        int code = plan->arrays ? WEFT_SUCCESS : make_room(comm, arguments, plan);
-        if (code)
-            return code;
-        differ = note_sides(comm, arguments, plan);
-    }
-    plan->repeated = !differ && is_repeated(arguments, plan);
-    if (plan->repeated)
-        return WEFT_SUCCESS;
+/* Another one than before. `differ`: in its blocks, too. */
+static __attribute__((noinline)) void make_anew(const weft_comm *comm, const hier_arguments *arguments, bool differ,
+                                                hier_plan *plan) {
     plan->algorithm = hier_select(&comm->world->selector, hier_key_of(arguments, comm->layout)).process;
     plan->commutative = is_commutative(arguments);
     plan->bracketed = arguments->bracketed;
@@ -228,8 +212,37 @@ int hier_plan_make(const weft_comm *comm, const hier_arguments *arguments, hier_
                               .count = count_of(arguments),
                               .element_bytes = 1,
                               .in_place = arguments->in_place,
-                              .contents = arrays ? plan->contents : 0};
+                              .contents = inter_is(arguments->collective, INTER_WITH_ARRAYS) ? plan->contents : 0};
     view_blocks(comm, arguments, plan);
+}
+
+/* WEFT_ERR_NOMEM. */
+static __attribute__((noinline)) int note_arrays(const weft_comm *comm, const hier_arguments *arguments,
+                                                 hier_plan *plan, bool *differ) {
+    int code = plan->arrays ? WEFT_SUCCESS : make_room(comm, arguments, plan);
+    if (!code)
+        *differ = note_sides(comm, arguments, plan);
+    return code;
+}
+
+int hier_plan_make(const weft_comm *comm, const hier_arguments *arguments, hier_plan *plan) {
+    bool differ = false;
+    plan->binding = (inter_binding){.send = arguments->send,
+                                    .recv = arguments->recv,
+                                    .type = arguments->op ? arguments->recv_type : NULL,
+                                    .op = arguments->op,
+                                    .processes = comm->layout->processes,
+                                    .counted_as = arguments->row,
+                                    .uneven = inter_is(arguments->collective, INTER_UNEVEN),
+                                    .by_lines = true};
+    if (inter_is(arguments->collective, INTER_WITH_ARRAYS)) {
+        int code = note_arrays(comm, arguments, plan, &differ);
+        if (code)
+            return code;
+    }
+    plan->repeated = !differ && is_repeated(arguments, plan);
+    if (!plan->repeated)
+        make_anew(comm, arguments, differ, plan);
     return WEFT_SUCCESS;
 }
 

@@ -19,20 +19,21 @@ typedef struct inter_message {
 /**
  * Sends and receives, and ends the stage: at once, or, in an algorithm that issues one message at a time, the one before
  * the other. Then one of those who would wait for each other must send first: of two that swap the lower rank, of a ring
- * the even ranks.
+ * the even ranks. At once all send first, since others wait for that.
  */
 static inline void inter_exchange(inter_schedule *schedule, const inter_view *view, bool send_first, inter_message out,
                                   inter_message in) {
     bool one_at_a_time = view->algorithm->issue == INTER_B;
-    if (one_at_a_time && send_first) {
+    send_first |= !one_at_a_time;
+    if (send_first)
         inter_schedule_send(schedule, out.peer, out.place, out.count);
+    if (send_first && one_at_a_time)
         inter_schedule_next_stage(schedule);
-    }
     inter_schedule_recv(schedule, in.peer, in.place, in.count);
-    if (one_at_a_time)
+    if (!send_first) {
         inter_schedule_next_stage(schedule);
-    if (!one_at_a_time || !send_first)
         inter_schedule_send(schedule, out.peer, out.place, out.count);
+    }
     inter_schedule_next_stage(schedule);
 }
 

@@ -10,7 +10,8 @@
  * The steps of a stage are issued in their order: sends and receives start and run together, reductions and copies are
  * done on the spot. A stage begins when every send and receive of its strand's stages before it is complete, those of
  * independent stages excepted: they need only be complete when the strand ends. So within a stage a step may use what
- * a local step above it made, but not what is received in the stage. Strands share nothing that one of them writes, and
+ * a local step above it made, but not what is received in the stage. Sends stand before receives: others wait for what
+ * is sent, and what is received is not there yet. Strands share nothing that one of them writes, and
  * at most INTER_STRANDS that follow each other are under way: strand s begins when strand s − INTER_STRANDS is done.
  *
  * Steps name places, not addresses: a buffer (the user's send or receive buffer, or the schedule's own temporary one)

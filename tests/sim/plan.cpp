@@ -97,13 +97,17 @@ const char *Plan::check_step(const Problem &problem, int rank, const inter_step 
 // One strand, in which the stages follow each other.
 std::string Plan::check_strand(const Problem &problem, int rank, size_t begin, size_t end) {
     const inter_step *steps = schedule(rank).steps;
-    uint64_t first_stage = stage_ + 1, last_stage = first_stage + steps[end - 1].stage;
+    uint64_t first_stage = stage_ + 1, last_stage = first_stage + steps[end - 1].stage, receives_in = 0;
     for (size_t i = begin; i < end; i++) {
         const inter_step &step = steps[i];
         uint64_t now = first_stage + step.stage, until = step.independent ? last_stage : now;
         if (now < stage_)
             return where(rank, step) + "stages go down";
         stage_ = now;
+        if (step.kind == INTER_STEP_RECV)
+            receives_in = now;
+        if (step.kind == INTER_STEP_SEND && receives_in == now)
+            return where(rank, step) + "stands behind a receive";
         if (const char *fault = check_step(problem, rank, step))
             return where(rank, step) + fault;
         if (step.kind == INTER_STEP_COPY && address(problem, rank, step.left) == address(problem, rank, step.out))

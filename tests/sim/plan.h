@@ -31,6 +31,7 @@ class Plan {
     //   * every place lies in a buffer that the rank has; nothing is written to the send buffer; peers are other ranks
     //   * in a stage nothing is read or written that is being received in it, nothing is written that is being sent;
     //     independent stages' messages are under way until their strand ends
+    //   * in a stage sends stand before receives
     //   * strands that may be under way together share nothing that one of them writes
     //   * what is reduced or copied to a place that overlaps another of the step is exactly that place
     // Else the first rule that is broken, and where.

@@ -280,12 +280,12 @@ TEST(Steps, ATableOfEveryRank) {
               "   0      0     1  recv      1      2  recv[0..1]\n"
               "   1      0     0  recv      0      2  recv[0..1]\n"
               "   1      0     1  reduce           2  recv[0..1] = recv[0..1] op send[0..1]\n"
-              "   1      0     1  recv      2      2  temp[0..1]\n"
               "   1      0     1  send      2      2  recv[0..1]\n"
+              "   1      0     1  recv      2      2  temp[0..1]\n"
               "   1      0     2  reduce           2  recv[0..1] = recv[0..1] op temp[0..1]\n"
               "   1      0     2  send      0      2  recv[0..1]\n"
-              "   2      0     0  recv      1      2  recv[0..1]\n"
               "   2      0     0  send      1      2  send[0..1]\n"
+              "   2      0     0  recv      1      2  recv[0..1]\n"
               "   2      0     1  reduce           2  recv[0..1] = recv[0..1] op send[0..1]\n");
     EXPECT_EQ(run({"--steps", "bcast:MST:3", "--ranks", "2", "--root", "1", "--count", "4"}).out,
               "bcast MST:3, 2 ranks, root 1\n"

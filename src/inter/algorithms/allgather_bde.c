@@ -52,10 +52,10 @@ void inter_allgather_bde(inter_schedule *schedule, const inter_view *view) {
     for (int length = 1; length < fold.power; length *= 2) {
         int own = position & ~(length - 1), other = own ^ length;
         int peer = inter_fold_rank(fold, position ^ length);
-        inter_schedule_recv(schedule, peer, inter_at(INTER_RECV, range_begin(view, fold, other)),
-                            range_count(view, fold, other, length));
         inter_schedule_send(schedule, peer, copied ? inter_at(INTER_RECV, range_begin(view, fold, own)) : mine,
                             range_count(view, fold, own, length));
+        inter_schedule_recv(schedule, peer, inter_at(INTER_RECV, range_begin(view, fold, other)),
+                            range_count(view, fold, other, length));
         if (!copied)
             inter_schedule_copy(schedule, mine, place, inter_block_count(view, rank));
         inter_schedule_next_stage(schedule);

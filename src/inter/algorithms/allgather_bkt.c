@@ -31,7 +31,7 @@ static void take(inter_schedule *schedule, const inter_view *view, int block) {
 
 void inter_allgather_bkt(inter_schedule *schedule, const inter_view *view) {
     int size = view->size, rank = view->rank;
-    bool one_at_a_time = view->algorithm->issue == INTER_B, send_first = one_at_a_time && rank % 2 == 0;
+    bool one_at_a_time = view->algorithm->issue == INTER_B, send_first = !one_at_a_time || rank % 2 == 0;
     inter_place place = inter_at(INTER_RECV, inter_block_place(view, rank));
     for (int step = 0; step < size - 1; step++) {
         int out = inter_ring_rank(rank, -step, size), in = inter_ring_rank(out, -1, size);

@@ -37,9 +37,9 @@ void inter_allgather_bruck(inter_schedule *schedule, const inter_view *view) {
     for (int have = 1; have < size; have *= 2) {
         int blocks = have < size - have ? have : size - have;
         int from = inter_ring_rank(rank, have, size), to = inter_ring_rank(rank, -have, size);
+        inter_schedule_send(schedule, to, have == 1 ? mine : rotated, rotated_offset(view, rank, blocks));
         inter_schedule_recv(schedule, from, inter_plus(rotated, rotated_offset(view, rank, have)),
                             rotated_offset(view, from, blocks));
-        inter_schedule_send(schedule, to, have == 1 ? mine : rotated, rotated_offset(view, rank, blocks));
         if (have == 1)
             inter_schedule_copy(schedule, mine, rotated, own);
         inter_schedule_next_stage(schedule);

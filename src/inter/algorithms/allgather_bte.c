@@ -22,9 +22,9 @@ void inter_allgather_bte(inter_schedule *schedule, const inter_view *view) {
     }
     int peer = half - rank;
     inter_place subtree = inter_tree_collect(schedule, view, half);
+    inter_schedule_send(schedule, peer, subtree, inter_tree_count(view, rank, half));
     inter_schedule_recv(schedule, peer, inter_at(INTER_RECV, inter_block_offset(view, peer)),
                         inter_tree_count(view, peer, half));
-    inter_schedule_send(schedule, peer, subtree, inter_tree_count(view, rank, half));
     if (subtree.buffer == INTER_SEND) /* of one rank: nothing has been copied yet */
         inter_schedule_copy(schedule, subtree, inter_at(INTER_RECV, inter_block_offset(view, rank)),
                             inter_block_count(view, rank));

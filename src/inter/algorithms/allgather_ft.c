@@ -15,12 +15,12 @@
 void inter_allgather_ft(inter_schedule *schedule, const inter_view *view) {
     int size = view->size, rank = view->rank;
     size_t own = inter_block_count(view, rank);
+    for (int step = 1; step < size; step++)
+        inter_schedule_send(schedule, inter_ring_rank(rank, step, size), inter_at(INTER_SEND, 0), own);
     for (int step = 1; step < size; step++) {
         int from = inter_ring_rank(rank, -step, size);
         inter_schedule_recv(schedule, from, inter_at(INTER_RECV, inter_block_place(view, from)),
                             inter_block_count(view, from));
     }
-    for (int step = 1; step < size; step++)
-        inter_schedule_send(schedule, inter_ring_rank(rank, step, size), inter_at(INTER_SEND, 0), own);
     inter_schedule_copy(schedule, inter_at(INTER_SEND, 0), inter_at(INTER_RECV, inter_block_place(view, rank)), own);
 }

@@ -26,8 +26,8 @@ void inter_allreduce_bte(inter_schedule *schedule, const inter_view *view) {
     inter_place arrived = inter_schedule_temp(schedule, top || children ? n : 0);
     inter_place sum = inter_binomial_up(schedule, view, span, arrived);
     if (top) { /* both at once: to swap one after the other would be to turn around */
-        inter_schedule_recv(schedule, rank ^ half, arrived, n);
         inter_schedule_send(schedule, rank ^ half, sum, n);
+        inter_schedule_recv(schedule, rank ^ half, arrived, n);
         inter_schedule_next_stage(schedule);
         inter_combine(schedule, view, rank ^ half, sum, arrived, result, n);
     } else {

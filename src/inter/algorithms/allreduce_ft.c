@@ -23,12 +23,12 @@ void inter_allreduce_ft(inter_schedule *schedule, const inter_view *view) {
     }
     inter_place others = inter_schedule_temp(schedule, (size_t)(size - 1) * view->count);
     for (int step = 1; step < size; step++) {
-        int from = inter_ring_rank(rank, -step, size);
-        inter_schedule_recv(schedule, from, inter_operand_of(view, from, others), view->count);
-    }
-    for (int step = 1; step < size; step++) {
         int to = inter_ring_rank(rank, step, size);
         inter_schedule_send(schedule, to, operand, view->count);
+    }
+    for (int step = 1; step < size; step++) {
+        int from = inter_ring_rank(rank, -step, size);
+        inter_schedule_recv(schedule, from, inter_operand_of(view, from, others), view->count);
     }
     inter_schedule_next_stage(schedule);
     inter_combine_all(schedule, view, others, size - 1);

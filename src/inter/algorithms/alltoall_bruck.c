@@ -79,8 +79,8 @@ void inter_alltoall_bruck(inter_schedule *schedule, const inter_view *view) {
     temp.in = inter_schedule_temp(schedule, (size_t)(size / 2) * view->count);
     for (int distance = 1; distance < size; distance *= 2) {
         int packed = pack(schedule, view, &temp, distance);
-        inter_schedule_recv(schedule, inter_ring_rank(rank, -distance, size), temp.in, (size_t)packed * view->count);
         inter_schedule_send(schedule, inter_ring_rank(rank, distance, size), temp.out, (size_t)packed * view->count);
+        inter_schedule_recv(schedule, inter_ring_rank(rank, -distance, size), temp.in, (size_t)packed * view->count);
         if (distance == 1)
             rotate(schedule, view, &temp);
         inter_schedule_next_stage(schedule);

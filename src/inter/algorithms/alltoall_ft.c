@@ -62,10 +62,10 @@ void inter_alltoall_ft(inter_schedule *schedule, const inter_view *view) {
         return;
     }
     bool sends_one_at_a_time = issue == INTER_NB2;
-    if (issue != INTER_NB)
+    if (sends_one_at_a_time) {
         receive_all(schedule, view, false);
-    if (sends_one_at_a_time)
         inter_schedule_next_stage_independent(schedule);
+    }
     for (int step = 1; step < size; step++) {
         inter_alltoall_send(schedule, view, inter_ring_rank(view->rank, step, size));
         if (step == (sends_one_at_a_time ? 1 : size - 1))
@@ -73,8 +73,8 @@ void inter_alltoall_ft(inter_schedule *schedule, const inter_view *view) {
         if (sends_one_at_a_time)
             inter_schedule_next_stage(schedule);
     }
-    if (issue == INTER_NB) {
+    if (issue == INTER_NB)
         inter_schedule_next_stage_independent(schedule);
-        receive_all(schedule, view, true);
-    }
+    if (!sends_one_at_a_time)
+        receive_all(schedule, view, issue == INTER_NB);
 }

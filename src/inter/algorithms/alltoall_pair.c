@@ -20,8 +20,8 @@ void inter_alltoall_pair(inter_schedule *schedule, const inter_view *view) {
     int size = view->size, rank = view->rank;
     bool swaps = inter_power_below(size) == size;
     for (int step = 1; step < size; step++) {
-        inter_alltoall_recv(schedule, view, swaps ? rank ^ step : inter_ring_rank(rank, -step, size));
         inter_alltoall_send(schedule, view, swaps ? rank ^ step : inter_ring_rank(rank, step, size));
+        inter_alltoall_recv(schedule, view, swaps ? rank ^ step : inter_ring_rank(rank, -step, size));
         if (step == 1)
             inter_alltoall_copy(schedule, view);
         inter_schedule_next_stage(schedule);

@@ -16,8 +16,8 @@
 
 void inter_barrier_diss(inter_schedule *schedule, const inter_view *view) {
     for (int distance = 1; distance < view->size; distance *= 2) {
-        inter_schedule_recv(schedule, inter_ring_rank(view->rank, -distance, view->size), inter_at(INTER_TEMP, 0), 0);
         inter_schedule_send(schedule, inter_ring_rank(view->rank, distance, view->size), inter_at(INTER_TEMP, 0), 0);
+        inter_schedule_recv(schedule, inter_ring_rank(view->rank, -distance, view->size), inter_at(INTER_TEMP, 0), 0);
         inter_schedule_next_stage(schedule);
     }
 }

@@ -41,12 +41,12 @@ static void ring(inter_schedule *schedule, const inter_view *blocks) {
     int left = inter_ring_rank(rank, -1, size), right = inter_ring_rank(rank, 1, size);
     for (int step = 0; step < size - 1; step++) {
         int out = inter_ring_rank(rank, -step, size), in = inter_ring_rank(out, -1, size);
-        if (rank != blocks->root)
-            inter_schedule_recv(schedule, left, inter_at(INTER_RECV, inter_block_offset(blocks, in)),
-                                inter_block_count(blocks, in));
         if (right != blocks->root)
             inter_schedule_send(schedule, right, inter_at(INTER_RECV, inter_block_offset(blocks, out)),
                                 inter_block_count(blocks, out));
+        if (rank != blocks->root)
+            inter_schedule_recv(schedule, left, inter_at(INTER_RECV, inter_block_offset(blocks, in)),
+                                inter_block_count(blocks, in));
         inter_schedule_next_stage(schedule);
     }
 }

@@ -98,10 +98,10 @@ static void fold_whole(inter_schedule *schedule, const inter_view *view) {
         return;
     }
     others = inter_schedule_temp(schedule, (size_t)leaves_count(view) * view->count);
-    for (int step = 1; step < view->size; step++)
-        recv_leaves(schedule, view, inter_ring_rank(view->rank, -step, view->size), others, view->count, view->count);
     for (int step = 1; step < view->size && !rooted; step++)
         send_leaves(schedule, view, inter_ring_rank(view->rank, step, view->size), 0, view->count);
+    for (int step = 1; step < view->size; step++)
+        recv_leaves(schedule, view, inter_ring_rank(view->rank, -step, view->size), others, view->count, view->count);
     inter_schedule_next_stage(schedule);
     fold(schedule, view, leaves_count(view), 0, others, inter_at(INTER_RECV, 0), view->count);
 }
@@ -127,14 +127,14 @@ static void fold_scan(inter_schedule *schedule, const inter_view *view) {
     if (!gathers)
         others = inter_schedule_temp(schedule, (size_t)rank * view->count);
     for (int step = 1; step < view->size; step++) {
-        int from = inter_ring_rank(rank, -step, view->size);
-        if (is_above(view, rank, from))
-            recv_leaves(schedule, view, from, others, gathers ? view->stride : view->count, view->count);
-    }
-    for (int step = 1; step < view->size; step++) {
         int to = inter_ring_rank(rank, step, view->size);
         if (is_above(view, to, rank))
             send_leaves(schedule, view, to, 0, view->count);
+    }
+    for (int step = 1; step < view->size; step++) {
+        int from = inter_ring_rank(rank, -step, view->size);
+        if (is_above(view, rank, from))
+            recv_leaves(schedule, view, from, others, gathers ? view->stride : view->count, view->count);
     }
     inter_schedule_next_stage(schedule);
     if (!gathers)
@@ -147,12 +147,12 @@ static inter_place exchange_blocks(inter_schedule *schedule, const inter_view *v
     int rank = view->rank;
     size_t own = inter_block_count(view, rank);
     inter_place others = inter_schedule_temp(schedule, (size_t)leaves_count(view) * own);
-    for (int step = 1; step < view->size; step++)
-        recv_leaves(schedule, view, inter_ring_rank(rank, -step, view->size), others, own, own);
     for (int step = 1; step < view->size; step++) {
         int to = inter_ring_rank(rank, step, view->size);
         send_leaves(schedule, view, to, inter_block_offset(view, to), inter_block_count(view, to));
     }
+    for (int step = 1; step < view->size; step++)
+        recv_leaves(schedule, view, inter_ring_rank(rank, -step, view->size), others, own, own);
     inter_schedule_next_stage(schedule);
     return others;
 }
@@ -183,16 +183,16 @@ void inter_reduction_fold(inter_schedule *schedule, const inter_view *view) {
 static void gather_slices(inter_schedule *schedule, const inter_view *cut, inter_place slice) {
     bool rooted = cut->collective == INTER_REDUCE;
     size_t own = inter_block_count(cut, cut->rank);
+    for (int step = 1; step < cut->size && own; step++) {
+        int to = inter_ring_rank(cut->rank, step, cut->size);
+        if (!rooted || to == cut->root)
+            inter_schedule_send(schedule, to, slice, own);
+    }
     for (int step = 1; step < cut->size && !(rooted && cut->rank != cut->root); step++) {
         int from = inter_ring_rank(cut->rank, -step, cut->size);
         if (inter_block_count(cut, from))
             inter_schedule_recv(schedule, from, inter_at(INTER_RECV, inter_block_offset(cut, from)),
                                 inter_block_count(cut, from));
-    }
-    for (int step = 1; step < cut->size && own; step++) {
-        int to = inter_ring_rank(cut->rank, step, cut->size);
-        if (!rooted || to == cut->root)
-            inter_schedule_send(schedule, to, slice, own);
     }
 }
 

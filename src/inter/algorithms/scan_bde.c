@@ -26,10 +26,10 @@ void inter_scan_bde(inter_schedule *schedule, const inter_view *view) {
     inter_place next_sum = exclusive ? inter_schedule_temp(schedule, sends_twice ? n : 0) : result;
     for (int distance = 1; distance < size; distance *= 2) {
         inter_place place = direct && distance == 1 ? result : arrived;
-        if (rank >= distance)
-            inter_schedule_recv(schedule, rank - distance, place, n);
         if (rank < size - distance)
             inter_schedule_send(schedule, rank + distance, sum, n);
+        if (rank >= distance)
+            inter_schedule_recv(schedule, rank - distance, place, n);
         if (rank < distance)
             continue;
         inter_schedule_next_stage(schedule);

@@ -15,10 +15,10 @@ void inter_scan_ft(inter_schedule *schedule, const inter_view *view) {
     bool exclusive = view->collective == INTER_EXSCAN;
     inter_place operand = inter_at(INTER_SEND, 0), result = inter_at(INTER_RECV, 0);
     inter_place others = inter_schedule_temp(schedule, (size_t)rank * view->count);
-    for (int from = rank - 1; from >= 0; from--)
-        inter_schedule_recv(schedule, from, inter_operand_of(view, from, others), view->count);
     for (int to = rank + 1; to < view->size; to++)
         inter_schedule_send(schedule, to, operand, view->count);
+    for (int from = rank - 1; from >= 0; from--)
+        inter_schedule_recv(schedule, from, inter_operand_of(view, from, others), view->count);
     inter_schedule_next_stage(schedule);
     int last = exclusive ? rank - 1 : rank;
     if (last == 0) /* rank 0 of a scan, rank 1 of an exscan */
