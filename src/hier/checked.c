@@ -86,7 +86,8 @@ int hier_check_and_note(const weft_comm *comm, hier_arguments *a, hier_checked *
     checked->element = a->element;
     checked->in_place = a->in_place;
     checked->bracketed = a->bracketed;
-    checked->moved = hier_moved_inside(comm, a);
+    if (comm->team)
+        checked->moved = hier_moved_inside(comm, a);
     checked->known = true;
     return WEFT_SUCCESS;
 }

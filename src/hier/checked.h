@@ -28,7 +28,7 @@ static inline bool hier_is_like_last(const weft_comm *comm, const hier_arguments
            (!last->sides || hier_has_same_arrays(comm, a, last));
 }
 
-/** hier_check_arguments() of a thread communicator. By the handle's own thread. */
+/** hier_check_arguments(). By the handle's own thread; of a process communicator under the funnel. */
 static inline int hier_check_own(weft_comm *comm, hier_arguments *a) {
     hier_checked *last = &comm->checked[a->collective];
     if (!hier_is_like_last(comm, a, last))

@@ -32,11 +32,13 @@ hier_collective *const hier_thread_collectives[INTER_COLLECTIVES] = {
     [INTER_REDUCE_SCATTER_BLOCK] = hier_thread_reduce_scatter,
 };
 
-/* The communicator has been checked. */
-static int check(weft_comm *comm, hier_arguments *arguments) {
-    if (arguments->collective == INTER_BARRIER)
-        return WEFT_SUCCESS;
-    return comm->team ? hier_check_own(comm, arguments) : hier_check_arguments(comm, arguments);
+static __attribute__((noinline)) int check_own(weft_comm *comm, hier_arguments *arguments) {
+    return hier_check_own(comm, arguments);
+}
+
+/* The communicator has been checked. On processes with the funnel. */
+static inline int check(weft_comm *comm, hier_arguments *arguments) {
+    return arguments->collective == INTER_BARRIER ? WEFT_SUCCESS : check_own(comm, arguments);
 }
 
 /* On data that lie in one run, or are laid out. */
@@ -68,36 +70,68 @@ static __attribute__((noinline)) int block_derived(weft_comm *comm, hier_argumen
     return code;
 }
 
-static int block(weft_comm *comm, hier_arguments *arguments) {
+/*
+ * On processes, apart, as that is. Which call was the last one is known in the hold of the funnel that starts this one: any thread may have
+ * made it.
+ */
+static __attribute__((noinline)) int block_process(weft_comm *comm, hier_arguments *arguments) {
+    hier_funnel_enter(comm->world);
+    int code = check(comm, arguments);
+    if (code || arguments->derived) {
+        hier_funnel_leave(comm->world);
+        return code ? code : block_derived(comm, arguments);
+    }
+    hier_observe_begin(comm, arguments);
+    return hier_observe_end(comm, arguments, hier_process_go_on(comm, arguments));
+}
+
+/* In place: of each collective something else is known before. */
+__attribute__((always_inline)) static inline int block(weft_comm *comm, hier_arguments *arguments) {
     int code = hier_check_comm(comm, arguments->call);
-    if (!code)
-        code = check(comm, arguments);
+    if (code)
+        return code;
+    if (!comm->team)
+        return block_process(comm, arguments);
+    code = check(comm, arguments);
     if (code)
         return code;
     if (arguments->derived) /* data that are not one run are of such a type */
         return block_derived(comm, arguments);
     hier_observe_begin(comm, arguments);
-    code = comm->team ? run_thread(comm, arguments) : hier_process_collective(comm, arguments);
-    return hier_observe_end(comm, arguments, code);
+    return hier_observe_end(comm, arguments, run_thread(comm, arguments));
+}
+
+/* check() of a call that gives a request. */
+static int check_begin(weft_comm *comm, hier_arguments *arguments, weft_request **request) {
+    int code = check(comm, arguments);
+    if (!code && !request)
+        code = core_error(WEFT_ERR_ARG, "rank %d: %s: request is NULL", comm->rank, arguments->call);
+    return code;
+}
+
+/* As block_process. */
+static int begin_process(weft_comm *comm, hier_arguments *arguments, bool persistent, weft_request **request) {
+    hier_funnel_enter(comm->world);
+    int code = check_begin(comm, arguments, request);
+    if (!code)
+        return hier_request_make(comm, arguments, persistent, request);
+    hier_funnel_leave(comm->world);
+    return code;
 }
 
 static int begin(weft_comm *comm, hier_arguments *arguments, bool persistent, weft_request **request) {
     int code = hier_check_comm(comm, arguments->call);
     if (code)
         return code;
-    hier_part *alike = comm->team && !persistent && request ? hier_part_alike(comm, arguments) : NULL;
+    if (!comm->team)
+        return begin_process(comm, arguments, persistent, request);
+    hier_part *alike = !persistent && request ? hier_part_alike(comm, arguments) : NULL;
     if (alike) {
         hier_part_repeat(alike, arguments->caller, request);
         return WEFT_SUCCESS;
     }
-    code = check(comm, arguments);
-    if (code)
-        return code;
-    if (!request)
-        return core_error(WEFT_ERR_ARG, "rank %d: %s: request is NULL", comm->rank, arguments->call);
-    if (!comm->team)
-        return hier_request_make(comm, arguments, persistent, request);
-    return hier_part_make(comm, arguments, persistent, request);
+    code = check_begin(comm, arguments, request);
+    return code ? code : hier_part_make(comm, arguments, persistent, request);
 }
 
 /* Of weft's own: `counted` makes them unlike any of the user's, and unlike those of other calls. */

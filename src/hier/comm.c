@@ -111,6 +111,7 @@ static void free_process(weft_comm *comm) {
     }
     hier_funnel_leave(world);
     hier_requests_free(comm);
+    hier_checked_free(comm);
     hier_messages_free(comm);
     intra_mailbox_free(&own->mailbox);
     hier_layout_free(&own->layout);

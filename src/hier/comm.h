@@ -164,7 +164,7 @@ typedef struct hier_checked {
     uint64_t content, counted, signature;
     const char *element;
     bool in_place, bracketed;
-    hier_moved moved; /* what such a call moves inside the node */
+    hier_moved moved; /* what such a call of threads moves inside the node */
 } hier_checked;
 
 struct weft_comm {

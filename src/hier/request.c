@@ -327,12 +327,9 @@ static int make_staged(weft_comm *comm, const hier_arguments *arguments, bool pe
 }
 
 int hier_request_make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request) {
-    if (arguments->strided)
-        return make_staged(comm, arguments, persistent, false, request);
-    hier_funnel_enter(comm->world);
-    int code = make(comm, arguments, persistent, request);
+    int code = arguments->strided ? WEFT_SUCCESS : make(comm, arguments, persistent, request);
     hier_funnel_leave(comm->world);
-    return code;
+    return arguments->strided ? make_staged(comm, arguments, persistent, false, request) : code;
 }
 
 int hier_request_reserve(weft_comm *comm, const hier_arguments *arguments) {
@@ -368,11 +365,15 @@ int hier_process_strided(weft_comm *comm, const hier_arguments *arguments) {
     return code ? code : wait_for(request);
 }
 
-/* As hier_request_make() and weft_wait(), in one hold of the funnel when it is over soon. */
 int hier_process_collective(weft_comm *comm, const hier_arguments *arguments) {
+    hier_funnel_enter(comm->world);
+    return hier_process_go_on(comm, arguments);
+}
+
+/* As hier_request_make() and weft_wait(), in the one hold of the funnel when it is over soon. */
+int hier_process_go_on(weft_comm *comm, const hier_arguments *arguments) {
     weft_request *request;
     hier_world *world = comm->world;
-    hier_funnel_enter(world);
     int code = make(comm, arguments, false, &request);
     bool over = !code && !hier_has_more_to_do(world) && hier_request_ends_soon(request);
     if (over) {

@@ -45,7 +45,10 @@ int hier_check_request(const weft_request *request, const char *call);
 /** Gives a request of whatever kind, which is not active, back to its communicator. Of a process communicator under the funnel. */
 void hier_give(weft_request *request);
 
-/** Prepares a collective whose arguments are checked, and starts it unless it is persistent. WEFT_ERR_NOMEM. */
+/**
+ * Prepares a collective whose arguments are checked, and starts it unless it is persistent. By who holds the funnel, which is left.
+ * WEFT_ERR_NOMEM.
+ */
 int hier_request_make(weft_comm *comm, const hier_arguments *arguments, bool persistent, weft_request **request);
 
 /**
@@ -72,8 +75,9 @@ void hier_request_give(weft_request *request);
 /** Frees the requests that a process communicator keeps for its next collectives. */
 void hier_requests_free(weft_comm *comm);
 
-/** A blocking collective of a process communicator; the second, of strided arguments. */
+/** A blocking collective of a process communicator; the second by who holds the funnel, which is left, the third of strided arguments. */
 int hier_process_collective(weft_comm *comm, const hier_arguments *arguments);
+int hier_process_go_on(weft_comm *comm, const hier_arguments *arguments);
 int hier_process_strided(weft_comm *comm, const hier_arguments *arguments);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
 #include <hier/channels.h>
+#include <hier/checked.h>
 #include <hier/collect.h>
 #include <hier/ledger.h>
 #include <hier/request.h>
@@ -290,6 +291,7 @@ void hier_world_destroy(hier_world *world) {
         world->launcher->close(world->launcher);
     if (world->process_comm) {
         hier_requests_free(world->process_comm);
+        hier_checked_free(world->process_comm);
         hier_comm_give(world->process_comm);
     }
     inter_engine_close(&world->engine);

@@ -243,8 +243,9 @@ TEST_F(Arguments, NothingToMove) {
 // What a call was found to be is kept for the next one that is like it: no other is taken for such.
 class AfterGoodCalls : public ::testing::Test {
   protected:
-    void in_team_of_one(const std::function<void(weft_comm *)> &calls) {
+    void on_each(const std::function<void(weft_comm *)> &calls) {
         ASSERT_EQ(WEFT_SUCCESS, weft_init(nullptr)) << weft_last_error();
+        calls(weft_process_comm());
         misuse::in_team(1, [&](weft_comm *comm, int) { calls(comm); });
         EXPECT_OK(weft_finalize());
     }
@@ -258,7 +259,7 @@ class AfterGoodCalls : public ::testing::Test {
 };
 
 TEST_F(AfterGoodCalls, EachArgumentIsStillChecked) {
-    in_team_of_one([&](weft_comm *comm) {
+    on_each([&](weft_comm *comm) {
         auto good = [&] { return weft_allreduce(a_, b_, 1, WEFT_INT, WEFT_SUM, comm); };
         twice(good);
         EXPECT_ERROR(WEFT_ERR_ARG, weft_allreduce(nullptr, b_, 1, WEFT_INT, WEFT_SUM, comm), "send is NULL");
@@ -281,7 +282,7 @@ TEST_F(AfterGoodCalls, EachArgumentIsStillChecked) {
 
 // A nonblocking call may use what is left of the last.
 TEST_F(AfterGoodCalls, NonblockingOnesToo) {
-    in_team_of_one([&](weft_comm *comm) {
+    on_each([&](weft_comm *comm) {
         weft_request *request = WEFT_REQUEST_NULL;
         auto start = [&](const void *send, void *recv, size_t count, const weft_op *op) {
             return weft_iallreduce(send, recv, count, WEFT_INT, op, comm, &request);
@@ -319,7 +320,7 @@ TEST_F(AfterGoodCalls, NonblockingOnesToo) {
 }
 
 TEST_F(AfterGoodCalls, WhatHasChangedIsDone) {
-    in_team_of_one([&](weft_comm *comm) {
+    on_each([&](weft_comm *comm) {
         for (int i = 0; i < 64; i++)
             a_[i] = i;
         for (size_t count : {1, 1, 3, 3, 2, 0, 4}) { // other counts, from and to other places, in place
@@ -337,7 +338,7 @@ TEST_F(AfterGoodCalls, WhatHasChangedIsDone) {
 
 // What lies in arrays is looked at anew, and so is what its owner may have freed.
 TEST_F(AfterGoodCalls, ArraysAndWhatIsFreed) {
-    in_team_of_one([&](weft_comm *comm) {
+    on_each([&](weft_comm *comm) {
         const std::vector<std::function<int()>> of_arrays = {
             [&] { return weft_alltoallv(a_, counts_, displs_, WEFT_INT, b_, counts_, displs_, WEFT_INT, comm); },
             [&] { return weft_allgatherv(a_, 1, WEFT_INT, b_, counts_, displs_, WEFT_INT, comm); },
