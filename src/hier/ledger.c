@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* Ledgers: opened and closed, compared with what another process says, broken. */
+/* Ledgers: opened and closed, tripped, broken. */
 #include <core/error.h>
 #include <hier/ledger_note.h>
 #include <sched.h>
@@ -32,8 +32,7 @@ uint32_t hier_ledger_generation(const weft_comm *parent, int color) {
     return (uint32_t)(hier_chain(chain, (uint64_t)(uint32_t)color) >> 32);
 }
 
-/* The newest; without a call when there is none. */
-static const hier_entry *last_entry(const hier_ledger *ledger, bool persistent) {
+const hier_entry *hier_ledger_last(const hier_ledger *ledger, bool persistent) {
     const hier_entry *entries = &ledger->entries[hier_ledger_place(ledger, 0, persistent)], *last = entries;
     for (uint32_t i = 1; i < ledger->remembers[persistent]; i++)
         if (entries[i].call && entries[i].sequence > last->sequence)
@@ -50,8 +49,11 @@ void hier_ledger_open(hier_world *world, hier_ledger *ledger) {
         hier_ledger_attend(world); /* those who ask about that one */
     /* It is closed. Who asks later is told that it was left, or that the call is over. */
     if (before)
-        ledgers->left[ledgers->lefts++ % HIER_LEDGER_LEFT] = (hier_left){
-            before->context, before->generation, before->rank, {*last_entry(before, false), *last_entry(before, true)}};
+        ledgers->left[ledgers->lefts++ % HIER_LEDGER_LEFT] =
+            (hier_left){before->context,
+                        before->generation,
+                        before->rank,
+                        {*hier_ledger_last(before, false), *hier_ledger_last(before, true)}};
     ledger->opened = true;
     ledgers->at[ledger->context] = ledger;
     hier_ledger_drop_old(world, ledger);
@@ -143,9 +145,6 @@ const hier_entry *hier_ledger_find(const hier_ledger *ledger, uint64_t sequence,
     return entry->call && entry->sequence == sequence ? entry : NULL;
 }
 
-/* What has not come so long after its sender was through will not come. */
-#define LOST_MS 1000
-
 /*
  * Breaking.
  */
@@ -207,15 +206,10 @@ static void write_verdict(const hier_note *verdict, char *text) {
     }
 }
 
-static void tell_all(hier_world *world, uint32_t context, const hier_note *verdict) {
+void hier_ledger_tell_all(hier_world *world, uint32_t context, const hier_note *note) {
     for (int process = 0; process < world->transport->size; process++)
         if (process != world->transport->rank)
-            hier_ledger_send(world, process, context, verdict);
-}
-
-/* Is it about the blocks of a call that all have made, or will? */
-static bool is_of_blocks(const hier_note *verdict) {
-    return verdict->kind == HIER_NOTE_BLOCK || verdict->kind == HIER_NOTE_SHORTER || verdict->kind == HIER_NOTE_LONGER;
+            hier_ledger_send(world, process, context, note);
 }
 
 /* Has this process still to do its part of the call? Of a persistent one only as long as it is under way: it may never be started again. */
@@ -244,8 +238,8 @@ void hier_ledger_break(hier_world *world, hier_ledger *ledger, const hier_note *
         atomic_store_explicit(&ledger->broken, true, memory_order_release);
     }
     if (tell)
-        tell_all(world, ledger->context, verdict);
-    go_on(world, ledger, first && is_of_blocks(verdict) && is_to_do(world, ledger, told));
+        hier_ledger_tell_all(world, ledger->context, verdict);
+    go_on(world, ledger, first && hier_is_of_blocks(verdict) && is_to_do(world, ledger, told));
     /* One that this process has left may be about to get another communicator, which is whole. */
     if (!ledger->goes_on && (!ledger->returned || hier_contexts_take_back(&world->contexts, ledger->context)))
         inter_engine_break(&world->engine, ledger->context);
@@ -334,168 +328,5 @@ void hier_ledger_tell_trips(hier_world *world) {
         if (ledger && !hier_ledger_is_broken(ledger) &&
             atomic_load_explicit(&ledger->tripped, memory_order_acquire) == HIER_TRIP_DONE)
             break_on_trip(world, ledger);
-    }
-}
-
-/*
- * Comparing.
- */
-
-typedef enum answer { SAME, DIFFERENT, LATER, OVER } answer;
-
-/* Two calls of one number whose chains differ. The first ones that do so, and are not alike, are what went wrong. */
-static void find_first(const hier_ledger *ledger, const hier_note *question, hier_note *verdict) {
-    for (uint32_t i = question->count; i-- > 0;) {
-        bool over;
-        const hier_told_call *theirs = &question->calls[i];
-        const hier_entry *own = hier_ledger_find(ledger, theirs->sequence, theirs->persistent, &over);
-        if (!own || own->chain == theirs->chain)
-            continue;
-        verdict->kind = own->signature == theirs->signature ? HIER_NOTE_EARLIER : HIER_NOTE_DIFFERENT;
-        verdict->calls[0] = *theirs;
-        hier_tell_call(own, &verdict->calls[1]);
-        if (verdict->kind == HIER_NOTE_DIFFERENT)
-            return;
-    }
-}
-
-/* A call that is not known here any more. It may still be under way, or prepared. */
-static answer compare_old(const hier_world *world, const hier_ledger *ledger, const hier_told_call *theirs,
-                          hier_note *verdict) {
-    inter_id id = {.context = ledger->context, .sequence = theirs->sequence, .persistent = theirs->persistent};
-    const inter_execution *execution = inter_engine_find(&world->engine, id);
-    if (execution ? execution->id.signature == theirs->chain : theirs->persistent)
-        return SAME;
-    verdict->kind = execution ? HIER_NOTE_EARLIER : HIER_NOTE_OVER;
-    verdict->calls[0] = *theirs;
-    hier_tell_call(last_entry(ledger, theirs->persistent), &verdict->calls[1]);
-    return execution ? DIFFERENT : OVER;
-}
-
-static answer compare(const hier_world *world, const hier_ledger *ledger, const hier_note *question,
-                      hier_note *verdict) {
-    const hier_told_call *theirs = &question->calls[0];
-    bool over;
-    const hier_entry *own = hier_ledger_find(ledger, theirs->sequence, theirs->persistent, &over);
-    *verdict = (hier_note){.generation = ledger->generation, .count = 2};
-    if (own && own->chain == theirs->chain) {
-        verdict->kind = HIER_NOTE_FAILED;
-        verdict->calls[0] = *theirs;
-        hier_tell_call(own, &verdict->calls[1]);
-        return own->failed ? DIFFERENT : SAME;
-    }
-    if (own) {
-        find_first(ledger, question, verdict);
-        return DIFFERENT;
-    }
-    if (over)
-        return compare_old(world, ledger, theirs, verdict);
-    if (!ledger->closed)
-        return LATER;
-    verdict->kind = HIER_NOTE_LEFT;
-    verdict->calls[0] = *theirs;
-    verdict->calls[1].rank = ledger->rank;
-    return DIFFERENT;
-}
-
-/*
- * This process waits for a message in a call that is over in the other: it has sent all that it ever will, and before it said so. So
- * what has not come a good while later is not on its way: the other one was in another call, and does not know which any more.
- */
-static bool settle_over(hier_world *world, hier_ledger *ledger, hier_heard *heard) {
-    const hier_told_call *own = &heard->note.calls[0];
-    inter_id id = {.context = ledger->context, .sequence = own->sequence, .persistent = own->persistent};
-    const inter_execution *execution = inter_engine_find(&world->engine, id);
-    int64_t now = hier_ledger_now_ms();
-    if (!execution || !inter_execution_awaits(execution, heard->process) ||
-        (heard->since_ms && execution->moves != heard->moves))
-        return true; /* it has come */
-    if (!heard->since_ms) {
-        heard->since_ms = now;
-        heard->moves = execution->moves;
-    }
-    if (now - heard->since_ms < LOST_MS)
-        return false;
-    heard->note.kind = HIER_NOTE_EARLIER;
-    hier_ledger_break(world, ledger, &heard->note, true);
-    return true;
-}
-
-static bool settle_question(hier_world *world, hier_ledger *ledger, const hier_heard *heard) {
-    hier_note verdict;
-    answer found = compare(world, ledger, &heard->note, &verdict);
-    if (found == DIFFERENT)
-        hier_ledger_break(world, ledger, &verdict, true);
-    else if (found == OVER)
-        hier_ledger_send(world, heard->process, ledger->context, &verdict);
-    return found != LATER;
-}
-
-/* A communicator that was left here, or never made; NULL: nothing is known of it. */
-static const hier_left *find_gone(const hier_ledgers *ledgers, const hier_heard *heard) {
-    const uint32_t generation = heard->note.generation;
-    /* Acquire: pairs with hier_ledger_abandon. */
-    for (const hier_abandoned *item = atomic_load_explicit(&ledgers->abandoned, memory_order_acquire); item;
-         item = item->next)
-        if (item->gone.generation == generation)
-            return &item->gone;
-    for (unsigned i = 0; i < HIER_LEDGER_LEFT && i < ledgers->lefts; i++)
-        if (ledgers->left[i].generation == generation && ledgers->left[i].context == heard->context)
-            return &ledgers->left[i];
-    return NULL;
-}
-
-/*
- * A question may lie unread until its call is over here and the communicator left. Whether it was the same call nobody knows any more,
- * but what has not come for it will not. True: it was not made, and the communicator is broken.
- */
-static bool answer_gone(hier_world *world, const hier_heard *heard, const hier_left *gone) {
-    const hier_told_call *theirs = &heard->note.calls[0];
-    const hier_entry *last = &gone->last[theirs->persistent];
-    const bool made = last->call && last->sequence >= theirs->sequence;
-    hier_note reply = {
-        .generation = heard->note.generation, .kind = made ? HIER_NOTE_OVER : HIER_NOTE_LEFT, .count = 2};
-    reply.calls[0] = *theirs;
-    if (made) {
-        hier_tell_call(last, &reply.calls[1]);
-        hier_ledger_send(world, heard->process, heard->context, &reply);
-    } else {
-        reply.calls[1].rank = gone->rank;
-        tell_all(world, heard->context, &reply);
-    }
-    return !made;
-}
-
-/* About a communicator that is not here: is it known that it never will be? */
-static bool settle_gone(hier_world *world, const hier_heard *heard) {
-    const hier_left *gone = find_gone(world->ledgers, heard);
-    if (!gone)
-        return false;
-    const bool broken =
-        heard->note.kind == HIER_NOTE_QUESTION ? answer_gone(world, heard, gone) : heard->note.kind != HIER_NOTE_OVER;
-    /* What others send on it is received into nothing: a long message's sender waits for that. */
-    if (broken && hier_contexts_take_back(&world->contexts, heard->context))
-        inter_engine_break(&world->engine, heard->context);
-    return true;
-}
-
-bool hier_ledger_settle(hier_world *world, hier_heard *heard) {
-    hier_ledger *ledger = world->ledgers->at[heard->context];
-    if (heard->note.kind == HIER_NOTE_DEAD) {
-        hier_carrier_lose(world, heard->note.dead);
-        return true;
-    }
-    if (!ledger || ledger->generation != heard->note.generation)
-        return settle_gone(world, heard);
-    if (hier_ledger_is_broken(ledger) && (!ledger->goes_on || is_of_blocks(&heard->note)))
-        return true;
-    switch ((enum hier_note_kind)heard->note.kind) {
-    case HIER_NOTE_QUESTION:
-        return settle_question(world, ledger, heard);
-    case HIER_NOTE_OVER:
-        return settle_over(world, ledger, heard);
-    default:
-        hier_ledger_break(world, ledger, &heard->note, false);
-        return true;
     }
 }

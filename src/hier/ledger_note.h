@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /**
  * What processes tell each other about their calls (ledger.h): an active message of the main channel whose header has
- * HIER_FLAG_CALLS and the context, with a note. ledger.c judges, ledger_letters.c sends, keeps and asks.
+ * HIER_FLAG_CALLS and the context, with a note. ledger_settle.c judges, ledger_letters.c sends, keeps and asks.
  */
 #ifndef HIER_LEDGER_NOTE_H
 #define HIER_LEDGER_NOTE_H
@@ -58,11 +58,19 @@ typedef struct hier_abandoned {
     hier_left gone; /* without a context */
 } hier_abandoned;
 
+/** Is it about the blocks of a call that all have made, or will? */
+static inline bool hier_is_of_blocks(const hier_note *verdict) {
+    return verdict->kind == HIER_NOTE_BLOCK || verdict->kind == HIER_NOTE_SHORTER || verdict->kind == HIER_NOTE_LONGER;
+}
+
 /** Copies a call of this process. */
 void hier_tell_call(const hier_entry *entry, hier_told_call *told);
 
 /** The entry of a call; NULL when it is not made yet, or not known any more (*over). */
 const hier_entry *hier_ledger_find(const hier_ledger *ledger, uint64_t sequence, bool persistent, bool *over);
+
+/** The newest; without a call when there is none. */
+const hier_entry *hier_ledger_last(const hier_ledger *ledger, bool persistent);
 
 /** Nothing is left to do about a note; false: it is about a call that was not made here yet. May break a communicator. */
 bool hier_ledger_settle(hier_world *world, hier_heard *heard);
@@ -73,8 +81,9 @@ bool hier_ledger_settle(hier_world *world, hier_heard *heard);
  */
 void hier_ledger_break(hier_world *world, hier_ledger *ledger, const hier_note *verdict, bool tell);
 
-/** Sends a note to a process, as far as there is memory. */
+/** Sends a note to a process, or to all others, as far as there is memory. */
 void hier_ledger_send(hier_world *world, int process, uint32_t context, const hier_note *note);
+void hier_ledger_tell_all(hier_world *world, uint32_t context, const hier_note *note);
 
 int64_t hier_ledger_now_ms(void);
 
