@@ -9,9 +9,19 @@ install(TARGETS weftrun weft-info weft-bench)
 install(FILES LICENSE README.md ARCHITECTURE.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES docs/mst.svg DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs) # which README.md shows
 
-# The way from ${libdir}/pkgconfig to the prefix, so that an installed tree can be moved.
-file(RELATIVE_PATH WEFT_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-string(REGEX REPLACE "/$" "" WEFT_PC_PREFIX "${WEFT_PC_PREFIX}")
+# The way from ${libdir}/pkgconfig to the prefix, so that an installed tree can be moved, unless it is said where that is.
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+  set(WEFT_PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
+else()
+  file(RELATIVE_PATH WEFT_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+  string(REGEX REPLACE "/$" "" WEFT_PC_PREFIX "\${pcfiledir}/${WEFT_PC_PREFIX}")
+endif()
+foreach(directory LIBDIR INCLUDEDIR)
+  set(WEFT_PC_${directory} "${CMAKE_INSTALL_${directory}}")
+  if(NOT IS_ABSOLUTE "${WEFT_PC_${directory}}")
+    set(WEFT_PC_${directory} "\${prefix}/${WEFT_PC_${directory}}")
+  endif()
+endforeach()
 foreach(file weft.pc weft-static.pc)
   configure_file(cmake/${file}.in ${PROJECT_BINARY_DIR}/cmake/${file} @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/cmake/${file} DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
