@@ -124,8 +124,7 @@ static bool any_answers(const hier_telling *telling, int nodes) {
     return false;
 }
 
-int hier_telling_start(hier_call *call, const hier_telling *telling, size_t element_bytes,
-                       const inter_binding *binding) {
+int hier_telling_start(hier_call *call, const hier_telling *telling, size_t element_bytes, inter_binding *binding) {
     inter_view answer = {.collective = INTER_ALLTOALLV,
                          .rank = call->comm->node,
                          .size = call->comm->layout->nodes,

@@ -63,8 +63,7 @@ static inline void hier_tell(hier_telling *telling, size_t *entry, size_t value)
 }
 
 /** For start functions: starts the two strands, or the first alone where nobody answers. */
-int hier_telling_start(hier_call *call, const hier_telling *telling, size_t element_bytes,
-                       const inter_binding *binding);
+int hier_telling_start(hier_call *call, const hier_telling *telling, size_t element_bytes, inter_binding *binding);
 
 /** Declares the network part, which `start` starts by hier_telling_start() when `need_thread` has posted HIER_OFFERED. */
 void hier_direct_network(hier_call *call, int need_thread, hier_start_function *start);

@@ -25,9 +25,13 @@ static void release(void *argument, int error) {
     core_flag_publish(&slot->release->flag, slot->value, slot->waiting);
 }
 
-/* As the engine says: others may wait for what this process has not sent. */
+/* As the engine says: others may wait for what this process has not sent. That is told them when the call is noted. */
 static void network_over(void *argument, int error) {
     hier_slot *slot = argument;
+    if (error && !slot->noted) {
+        slot->error = error;
+        return;
+    }
     hier_ledger_over(slot->world, slot->layout, &slot->execution, error);
     release(slot, error);
 }
@@ -325,31 +329,37 @@ void hier_let_wait(hier_call *call) {
         wait_by_driving(call);
 }
 
-static int start_counted(hier_call *call, const inter_view *view, const inter_binding *binding, unsigned row) {
-    inter_id id = id_of(call);
-    inter_binding bound = *binding;
-    bound.processes = call->comm->layout->processes;
-    bound.by_lines = call->comm->team->by_lines;
-    bound.counted_as = row;
-    bound.uneven = inter_is(call->arguments->collective, INTER_UNEVEN);
-    hier_ledger_need(call->comm);
-    hier_ledger_note(call->comm, call->arguments, id);
-    inter_execution *execution = &call->slot->execution;
+/* The ledger is written while the messages are on their way. */
+static int start_counted(hier_call *call, const inter_view *view, inter_binding *binding, unsigned row) {
+    const inter_id id = id_of(call);
+    hier_slot *slot = call->slot;
+    inter_execution *execution = &slot->execution;
+    binding->processes = call->comm->layout->processes;
+    binding->by_lines = call->comm->team->by_lines;
+    binding->counted_as = row;
+    binding->uneven = inter_is(call->arguments->collective, INTER_UNEVEN);
     execution->lends = true; /* of all slots few are in use at a time */
     int code = inter_execution_prepare(execution, &call->comm->world->engine, call->choice.process, view);
     if (code)
         return code;
     if (call->arguments->staging)
-        hier_staging_lay_out(call->arguments->staging, execution, &bound);
-    inter_execution_run(execution, id, &bound);
+        hier_staging_lay_out(call->arguments->staging, execution, binding);
+    hier_ledger_need(call->comm);
+    slot->noted = false;
+    slot->error = WEFT_SUCCESS;
+    inter_execution_run(execution, id, binding);
+    hier_ledger_note(call->comm, call->arguments, id);
+    slot->noted = true;
+    if (slot->error)
+        network_over(slot, slot->error);
     return WEFT_SUCCESS;
 }
 
-int hier_start(hier_call *call, const inter_view *view, const inter_binding *binding) {
+int hier_start(hier_call *call, const inter_view *view, inter_binding *binding) {
     return start_counted(call, view, binding, call->arguments->row);
 }
 
-int hier_start_uncounted(hier_call *call, const inter_view *view, const inter_binding *binding) {
+int hier_start_uncounted(hier_call *call, const inter_view *view, inter_binding *binding) {
     return start_counted(call, view, binding, INTER_COLLECTIVES);
 }
 

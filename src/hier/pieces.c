@@ -33,7 +33,7 @@ void hier_cut_into(hier_call *call, size_t cuts, size_t segment_bytes) {
     pieces->number = (cuts + pieces->strands - 1) / pieces->strands;
 }
 
-int hier_start_blocks(hier_call *call, const inter_binding *binding) {
+int hier_start_blocks(hier_call *call, inter_binding *binding) {
     const hier_layout *layout = call->comm->layout;
     size_t bytes = call->arguments->bytes, entries = (size_t)layout->nodes + 1, *offsets = NULL;
     size_t typical = hier_typical_bytes(call);

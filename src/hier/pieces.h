@@ -73,7 +73,7 @@ static inline size_t hier_typical_bytes(const hier_call *call) {
  * hier_start() of a collective in which each node has a block of all its ranks', cut or not: what was said with
  * hier_cut_blocks(call, hier_typical_bytes(call), 1).
  */
-int hier_start_blocks(hier_call *call, const inter_binding *binding);
+int hier_start_blocks(hier_call *call, inter_binding *binding);
 
 /**
  * After hier_cut(): the pieces begin one by one, when all threads are ready with them. Then the network part, if there are
