@@ -43,6 +43,8 @@ typedef struct hier_arguments {
     uint64_t
         signature; /* of all that the ranks must agree on: collective, root, bytes, counts, operation and its type */
     const char *element; /* the name of the type, when it is predefined or made of one that is; else NULL */
+    uint64_t
+        number; /* hier_checked.number: calls of one number, of a kind and a handle, are alike; of barriers 1; 0: like none */
 } hier_arguments;
 
 /**
@@ -71,6 +73,7 @@ hier_arguments_begin(hier_arguments *arguments, enum inter_collective collective
     arguments->counted = 0;
     arguments->signature = (uint64_t)collective + 1; /* of a barrier; those of others are made when they are checked */
     arguments->element = NULL;
+    arguments->number = collective == INTER_BARRIER;
 }
 
 /** What the selector is asked with for a collective of which no more is known. */

@@ -89,6 +89,7 @@ int hier_check_and_note(const weft_comm *comm, hier_arguments *a, hier_checked *
     if (comm->team)
         checked->moved = hier_moved_inside(comm, a);
     checked->known = true;
+    a->number = checked->number;
     return WEFT_SUCCESS;
 }
 

@@ -44,6 +44,7 @@ static inline int hier_check_own(weft_comm *comm, hier_arguments *a) {
     a->element = last->element;
     a->in_place = last->in_place;
     a->bracketed = last->bracketed;
+    a->number = last->number;
     return WEFT_SUCCESS;
 }
 

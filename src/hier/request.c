@@ -154,25 +154,38 @@ static int prepare_counts(hier_operation *request) {
     return inter_execution_prepare(&request->execution, &comm->world->engine, &mst, &view);
 }
 
-static int prepare(hier_operation *request, const hier_arguments *arguments) {
+/* The counts are known to the root alone: the schedule is another one at each start, whatever the arguments. */
+static bool must_ask(const hier_operation *request) {
+    const hier_plan *plan = &request->plan;
+    return plan->algorithm->needs_counts && request->base.comm->size > 1 &&
+           inter_is(plan->view.collective, INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV));
+}
+
+static int plan_anew(hier_operation *request, const hier_arguments *arguments) {
     hier_plan *plan = &request->plan;
     weft_comm *comm = request->base.comm;
+    request->number = 0;
     int code = hier_plan_make(comm, arguments, plan);
     if (code)
         return code;
+    if (!plan->repeated) {
+        request->asks_counts = must_ask(request);
+        if (request->asks_counts)
+            return prepare_counts(request);
+        code = inter_execution_prepare(&request->execution, &comm->world->engine, plan->algorithm, &plan->view);
+    }
+    if (code)
+        plan->algorithm = NULL; /* nothing that the next plan could repeat */
+    else
+        request->number = arguments->number;
+    return code;
+}
+
+static int prepare(hier_operation *request, const hier_arguments *arguments) {
     request->base.call = arguments->call;
     request->caller = arguments->caller;
     request->blocks = false;
-    if (plan->repeated)
-        return WEFT_SUCCESS;
-    request->asks_counts = plan->algorithm->needs_counts && comm->size > 1 &&
-                           inter_is(plan->view.collective, INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV));
-    if (request->asks_counts)
-        return prepare_counts(request);
-    code = inter_execution_prepare(&request->execution, &comm->world->engine, plan->algorithm, &plan->view);
-    if (code)
-        plan->algorithm = NULL; /* nothing that the next plan could repeat */
-    return code;
+    return arguments->number && request->number == arguments->number ? WEFT_SUCCESS : plan_anew(request, arguments);
 }
 
 static void run(hier_operation *request) {

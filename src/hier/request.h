@@ -20,7 +20,9 @@ typedef struct hier_operation {
     const void *caller; /* where the program called it */
     bool blocks;        /* it is a blocking call's, which waits for it */
     hier_plan plan;
-    weft_op op;       /* of a persistent one: the user's, who may free it when none is under way */
+    uint64_t
+        number; /* hier_arguments.number of the calls that plan and schedule are of; 0: of none that could be told */
+    weft_op op; /* of a persistent one: the user's, who may free it when none is under way */
     bool asks_counts; /* gatherv or scatterv by an algorithm that must know all counts: first the root's go round */
     inter_execution execution;
     uint64_t began_ticks; /* when traced and not a blocking call */
