@@ -27,7 +27,6 @@ typedef struct hier_slot {
     int driver;          /* the thread that started it, which sleeps on the network when it must … */
     bool left;           /* … unless it does not wait for that … */
     uint32_t note;       /* … and what it took the meeting for */
-    bool noted;          /* in the ledger, as one that was begun */
     intra_cell *release; /* published when it is done … */
     uint64_t value;      /* … with this value */
     const core_waiting *waiting;

@@ -25,13 +25,9 @@ static void release(void *argument, int error) {
     core_flag_publish(&slot->release->flag, slot->value, slot->waiting);
 }
 
-/* As the engine says: others may wait for what this process has not sent. That is told them when the call is noted. */
+/* As the engine says: others may wait for what this process has not sent. */
 static void network_over(void *argument, int error) {
     hier_slot *slot = argument;
-    if (error && !slot->noted) {
-        slot->error = error;
-        return;
-    }
     hier_ledger_over(slot->world, slot->layout, &slot->execution, error);
     release(slot, error);
 }
@@ -329,29 +325,23 @@ void hier_let_wait(hier_call *call) {
         wait_by_driving(call);
 }
 
-/* The ledger is written while the messages are on their way. */
+/* Once it runs the call may be over, and gone from the stack of the thread that entrusted it to this one. */
 static int start_counted(hier_call *call, const inter_view *view, inter_binding *binding, unsigned row) {
     const inter_id id = id_of(call);
-    hier_slot *slot = call->slot;
-    inter_execution *execution = &slot->execution;
+    inter_execution *execution = &call->slot->execution;
     binding->processes = call->comm->layout->processes;
     binding->by_lines = call->comm->team->by_lines;
     binding->counted_as = row;
     binding->uneven = inter_is(call->arguments->collective, INTER_UNEVEN);
+    hier_ledger_need(call->comm);
+    hier_ledger_note(call->comm, call->arguments, id);
     execution->lends = true; /* of all slots few are in use at a time */
     int code = inter_execution_prepare(execution, &call->comm->world->engine, call->choice.process, view);
     if (code)
         return code;
     if (call->arguments->staging)
         hier_staging_lay_out(call->arguments->staging, execution, binding);
-    hier_ledger_need(call->comm);
-    slot->noted = false;
-    slot->error = WEFT_SUCCESS;
     inter_execution_run(execution, id, binding);
-    hier_ledger_note(call->comm, call->arguments, id);
-    slot->noted = true;
-    if (slot->error)
-        network_over(slot, slot->error);
     return WEFT_SUCCESS;
 }
 
