@@ -25,8 +25,8 @@ typedef struct hier_part {
     weft_request base; /* its next_free links the communicator's lists of parts, too */
     enum hier_part_state state;
     hier_collective *run;
-    bool prepared;  /* it may have a ring, staged memory or types that it keeps */
-    uint64_t alike; /* its arguments are those that were noted with this number, less 1 (hier_checked); 0: of others */
+    bool prepared;            /* it may have a ring, staged memory or types that it keeps */
+    uint64_t alike;           /* such calls are begun by repeating it: hier_arguments.number; 0: none are */
     hier_arguments arguments; /* on staged memory, if there is some */
     hier_call call;
     intra_scratch scratch[INTRA_SCRATCHES];
@@ -50,8 +50,10 @@ int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persis
 static inline hier_part *hier_part_alike(const weft_comm *comm, const hier_arguments *arguments) {
     hier_part *kept = (hier_part *)comm->free_requests[0];
     const hier_checked *last = &comm->checked[arguments->collective];
-    bool alike = kept && kept->alike == last->number + 1 && kept->arguments.collective == arguments->collective &&
-                 (arguments->collective == INTER_BARRIER || hier_is_like_last(comm, arguments, last));
+    const bool barrier = arguments->collective == INTER_BARRIER;
+    bool alike = kept && kept->alike == (barrier ? arguments->number : last->number) &&
+                 kept->arguments.collective == arguments->collective &&
+                 (barrier || hier_is_like_last(comm, arguments, last));
     return alike ? kept : NULL;
 }
 

@@ -184,12 +184,6 @@ void hier_part_repeat(hier_part *part, const void *caller, weft_request **reques
     hier_part_restart(*request);
 }
 
-/* May what becomes of the arguments be used again for such a call? */
-static bool may_repeat(const weft_comm *comm, const hier_part *part) {
-    enum inter_collective collective = part->arguments.collective;
-    return !part->prepared && (collective == INTER_BARRIER || comm->checked[collective].known);
-}
-
 static int make(weft_comm *comm, const hier_arguments *arguments, bool persistent, uint64_t number,
                 weft_request **request) {
     hier_part *part = take(comm);
@@ -213,8 +207,8 @@ static int make(weft_comm *comm, const hier_arguments *arguments, bool persisten
     part->run = hier_thread_collective(comm, &part->arguments);
     hier_aim(&part->call, on, part->ring, &part->arguments, part->scratch);
     part->base.persistent = persistent;
-    if (may_repeat(comm, part))
-        part->alike = comm->checked[arguments->collective].number + 1;
+    if (!part->prepared)
+        part->alike = arguments->number;
     hand_out(part, request);
     if (!persistent)
         hier_part_restart(*request);
