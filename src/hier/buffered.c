@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
-#include <hier/arguments.h>
 #include <hier/buffered.h>
+#include <hier/check.h>
 #include <hier/lending.h>
 #include <weft/message.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <hier/brief.h>
 #include <hier/checked.h>
 #include <hier/observe.h>
 #include <stdlib.h>
@@ -60,7 +61,7 @@ static bool keep_arrays(const weft_comm *comm, const hier_arguments *a, hier_che
     return for_arrays(comm, a, checked->sides, checked->entries, keep);
 }
 
-int hier_check_and_note(const weft_comm *comm, hier_arguments *a, hier_checked *checked) {
+int hier_check_and_note(weft_comm *comm, hier_arguments *a, hier_checked *checked) {
     const bool own = a->counted; /* weft's own, which are no user's */
     checked->known = false;
     checked->number++;
@@ -75,21 +76,12 @@ int hier_check_and_note(const weft_comm *comm, hier_arguments *a, hier_checked *
     const int code = hier_check_arguments(comm, a);
     if (code || own || a->derived || (a->op && a->op->kind == CORE_OP_USER) || !keep_arrays(comm, a, checked))
         return code;
-    checked->found_send = a->send;
-    checked->found_recv = a->recv;
-    checked->found_recv_count = a->recv_count;
-    checked->bytes = a->bytes;
-    checked->own_bytes = a->own_bytes;
-    checked->content = a->content;
-    checked->counted = a->counted;
-    checked->signature = a->signature;
-    checked->element = a->element;
-    checked->in_place = a->in_place;
-    checked->bracketed = a->bracketed;
     if (comm->team)
         checked->moved = hier_moved_inside(comm, a);
     checked->known = true;
     a->number = checked->number;
+    checked->found = *a;
+    checked->brief = hier_may_be_brief(comm, a);
     return WEFT_SUCCESS;
 }
 

@@ -9,19 +9,21 @@
 #ifndef HIER_CHECKED_H
 #define HIER_CHECKED_H
 
-#include <hier/arguments.h>
+#include <hier/check.h>
 
 /** Does the call's arrays have in them what those of the last one had? */
 bool hier_has_same_arrays(const weft_comm *comm, const hier_arguments *arguments, const hier_checked *last);
 
 /** hier_check_arguments(), and notes what they were found to be, if that holds for the next call, too. */
-int hier_check_and_note(const weft_comm *comm, hier_arguments *arguments, hier_checked *checked);
+int hier_check_and_note(weft_comm *comm, hier_arguments *arguments, hier_checked *checked);
 
 /** Frees what a handle keeps of its calls. */
 void hier_checked_free(weft_comm *comm);
 
 /* Word by word: that is how they have just been written. */
 static inline bool hier_is_like_last(const weft_comm *comm, const hier_arguments *a, const hier_checked *last) {
+    if (a->collective == INTER_BARRIER)
+        return last->known;
     return last->known && a->send == last->send && a->recv == last->recv && a->recv_count == last->recv_count &&
            a->recv_type == last->recv_type && a->send_count == last->send_count && a->send_type == last->send_type &&
            a->op == last->op && a->root == last->root && !a->counted &&
@@ -33,19 +35,50 @@ static inline int hier_check_own(weft_comm *comm, hier_arguments *a) {
     hier_checked *last = &comm->checked[a->collective];
     if (!hier_is_like_last(comm, a, last))
         return hier_check_and_note(comm, a, last);
-    a->send = last->found_send;
-    a->recv = last->found_recv;
-    a->recv_count = last->found_recv_count;
-    a->bytes = last->bytes;
-    a->own_bytes = last->own_bytes;
-    a->content = last->content;
-    a->counted = last->counted;
-    a->signature = last->signature;
-    a->element = last->element;
-    a->in_place = last->in_place;
-    a->bracketed = last->bracketed;
+    a->send = last->found.send;
+    a->recv = last->found.recv;
+    a->recv_count = last->found.recv_count;
+    a->bytes = last->found.bytes;
+    a->own_bytes = last->found.own_bytes;
+    a->content = last->found.content;
+    a->counted = last->found.counted;
+    a->signature = last->found.signature;
+    a->element = last->found.element;
+    a->in_place = last->found.in_place;
+    a->bracketed = last->found.bracketed;
     a->number = last->number;
     return WEFT_SUCCESS;
+}
+
+/* The arrays of a brief call have the same in them as the last one's, but may lie elsewhere. */
+static inline void hier_find_arrays(hier_arguments *found, const hier_arguments *a) {
+    found->recv_counts = a->recv_counts;
+    if (a->collective != INTER_REDUCE_SCATTER)
+        found->recv_displs = a->recv_displs;
+    if (inter_is(a->collective, INTER_BIT(INTER_ALLTOALLV) | INTER_BIT(INTER_ALLTOALLW))) {
+        found->send_counts = a->send_counts;
+        found->send_displs = a->send_displs;
+    }
+    if (a->collective == INTER_ALLTOALLW) {
+        found->send_types = a->send_types;
+        found->recv_types = a->recv_types;
+    }
+}
+
+/**
+ * What the arguments of a call that is like the last one are found to be, where that is brief; else NULL. They are the handle's, and good
+ * until its next call of the kind is checked.
+ */
+static inline const hier_arguments *hier_found_brief(weft_comm *comm, const hier_arguments *a) {
+    hier_checked *last = &comm->checked[a->collective];
+    if (!last->brief || comm->member->retired || !hier_is_like_last(comm, a, last))
+        return NULL;
+    hier_arguments *found = &last->found;
+    found->call = a->call; /* that may have been the nonblocking one */
+    found->caller = a->caller;
+    if (inter_is(a->collective, INTER_WITH_ARRAYS))
+        hier_find_arrays(found, a);
+    return found;
 }
 
 #endif

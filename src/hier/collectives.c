@@ -3,6 +3,7 @@
  * ranks. */
 #include <core/error.h>
 #include <hier/agree.h>
+#include <hier/brief.h>
 #include <hier/checked.h>
 #include <hier/lending.h>
 #include <hier/observe.h>
@@ -32,13 +33,32 @@ hier_collective *const hier_thread_collectives[INTER_COLLECTIVES] = {
     [INTER_REDUCE_SCATTER_BLOCK] = hier_thread_reduce_scatter,
 };
 
+static hier_brief *const briefs[INTER_COLLECTIVES] = {
+    [INTER_BARRIER] = hier_brief_barrier,
+    [INTER_BCAST] = hier_brief_bcast,
+    [INTER_REDUCE] = hier_brief_reduce,
+    [INTER_ALLREDUCE] = hier_brief_allreduce,
+    [INTER_GATHER] = hier_brief_gather,
+    [INTER_SCATTER] = hier_brief_scatter,
+    [INTER_ALLGATHER] = hier_brief_allgather,
+    [INTER_ALLTOALL] = hier_brief_alltoall,
+    [INTER_ALLTOALLV] = hier_brief_alltoallv,
+    [INTER_ALLTOALLW] = hier_brief_alltoallv,
+    [INTER_ALLGATHERV] = hier_brief_allgatherv,
+    [INTER_SCAN] = hier_brief_scan,
+    [INTER_EXSCAN] = hier_brief_scan,
+    [INTER_REDUCE_SCATTER] = hier_brief_reduce_scatter,
+    [INTER_REDUCE_SCATTER_BLOCK] = hier_brief_reduce_scatter,
+};
+
 static __attribute__((noinline)) int check_own(weft_comm *comm, hier_arguments *arguments) {
     return hier_check_own(comm, arguments);
 }
 
 /* The communicator has been checked. On processes with the funnel. */
 static inline int check(weft_comm *comm, hier_arguments *arguments) {
-    return arguments->collective == INTER_BARRIER ? WEFT_SUCCESS : check_own(comm, arguments);
+    const bool known = arguments->collective == INTER_BARRIER && comm->checked[INTER_BARRIER].known;
+    return known ? WEFT_SUCCESS : check_own(comm, arguments);
 }
 
 /* On data that lie in one run, or are laid out. */
@@ -85,8 +105,7 @@ static __attribute__((noinline)) int block_process(weft_comm *comm, hier_argumen
     return hier_observe_end(comm, arguments, hier_process_go_on(comm, arguments));
 }
 
-/* In place: of each collective something else is known before. */
-__attribute__((always_inline)) static inline int block(weft_comm *comm, hier_arguments *arguments) {
+static __attribute__((noinline)) int block_any(weft_comm *comm, hier_arguments *arguments) {
     int code = hier_check_comm(comm, arguments->call);
     if (code)
         return code;
@@ -99,6 +118,17 @@ __attribute__((always_inline)) static inline int block(weft_comm *comm, hier_arg
         return block_derived(comm, arguments);
     hier_observe_begin(comm, arguments);
     return hier_observe_end(comm, arguments, run_thread(comm, arguments));
+}
+
+/* In place: of each collective something else is known before. */
+__attribute__((always_inline)) static inline int block(weft_comm *comm, hier_arguments *arguments) {
+    hier_brief *brief = briefs[arguments->collective];
+    if (brief && hier_is_own_handle(comm)) {
+        const hier_arguments *found = hier_found_brief(comm, arguments);
+        if (found)
+            return hier_observe_brief(comm, found, brief(comm, found));
+    }
+    return block_any(comm, arguments);
 }
 
 /* check() of a call that gives a request. */

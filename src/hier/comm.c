@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Handles, what a communicator knows of its ranks, and the end of those that were made of others. */
 #include <core/error.h>
-#include <hier/arguments.h>
 #include <hier/channels.h>
+#include <hier/check.h>
 #include <hier/checked.h>
 #include <hier/drive.h>
 #include <hier/ledger.h>

@@ -8,6 +8,7 @@
 #include <core/binding.h>
 #include <core/pool.h>
 #include <hier/activity.h>
+#include <hier/arguments.h>
 #include <hier/leaves.h>
 #include <hier/process.h>
 #include <hier/world.h>
@@ -144,9 +145,10 @@ typedef struct hier_moved {
     uint64_t messages, bytes;
 } hier_moved;
 
-/** What a call's arguments were, and what they were found to be (hier_arguments): the same for the next call that gives them (checked.h). */
+/** What a call's arguments were, and what they were found to be: the same for the next call that gives them (checked.h). */
 typedef struct hier_checked {
     bool known;
+    bool brief;      /* such calls of threads are (brief.h) */
     uint64_t number; /* of calls that were noted */
     /* As they were given: */
     const void *send;
@@ -155,16 +157,10 @@ typedef struct hier_checked {
     const weft_datatype *send_type, *recv_type;
     const weft_op *op;
     int root;
-    int sides;       /* whose arrays were looked at, … */
-    size_t *entries; /* … and what was in them, for as many ranks each; NULL: there never were any */
-    /* And are: */
-    const void *found_send;
-    void *found_recv;
-    size_t found_recv_count, bytes, own_bytes;
-    uint64_t content, counted, signature;
-    const char *element;
-    bool in_place, bracketed;
-    hier_moved moved; /* what such a call of threads moves inside the node */
+    int sides;            /* whose arrays were looked at, … */
+    size_t *entries;      /* … and what was in them, for as many ranks each; NULL: there never were any */
+    hier_arguments found; /* and are */
+    hier_moved moved;     /* what such a call of threads moves inside the node */
 } hier_checked;
 
 struct weft_comm {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* The calls that complete requests. */
 #include <core/error.h>
-#include <hier/arguments.h>
+#include <hier/check.h>
 #include <hier/lending.h>
 #include <hier/observe.h>
 #include <hier/part.h>

@@ -11,8 +11,8 @@
  */
 #include <core/error.h>
 #include <hier/agree.h>
-#include <hier/arguments.h>
 #include <hier/channels.h>
+#include <hier/check.h>
 #include <hier/drive.h>
 #include <hier/ledger.h>
 #include <hier/lending.h>

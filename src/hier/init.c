@@ -4,9 +4,9 @@
 #include <core/stream.h>
 #include <core/topology.h>
 #include <errno.h>
-#include <hier/arguments.h>
 #include <hier/buffered.h>
 #include <hier/channels.h>
+#include <hier/check.h>
 #include <hier/collect.h>
 #include <hier/drive.h>
 #include <hier/ledger.h>

@@ -24,7 +24,7 @@
 #ifndef HIER_LEDGER_H
 #define HIER_LEDGER_H
 
-#include <hier/arguments.h>
+#include <hier/check.h>
 
 /** Calls of each kind that a process remembers, at least. A power of two. */
 #define HIER_LEDGER_ENTRIES 64u

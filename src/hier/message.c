@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Messages: checked, started to a thread of the process or to another process, and known to be over. */
 #include <core/error.h>
-#include <hier/arguments.h>
+#include <hier/check.h>
 #include <hier/observe.h>
 #include <hier/waits.h>
 #include <hier/wire.h>

@@ -114,6 +114,13 @@ typedef bool hier_collective(hier_call *call);
             return false;                                                                                              \
     } while (0)
 
+/** Here come in, too, those who have given what they give, and have posted, in a brief call (brief.h). Of one process; once in a function. */
+#define HIER_GIVEN (-1)
+
+#define HIER_ENTRANCE                                                                                                  \
+    __attribute__((fallthrough));                                                                                      \
+    case HIER_GIVEN:
+
 /**
  * Memory of the call's own, until it is over; as intra_scratch_take. It stays for the calls that follow: only what needs more than any
  * before it allocates.
@@ -147,11 +154,18 @@ void hier_await_slot(hier_call *call);
 /** Declares the network part; nothing on a single node. Every thread of the process declares the same. */
 void hier_network(hier_call *call, int need_thread, unsigned need_phase, hier_start_function *start);
 
-/** Puts this thread's operand into its cell; when all have, whoever drives has the network part started by `start`. */
-static inline void hier_offer_inline(hier_call *call, hier_start_function *start) {
-    core_copy_short(intra_fill(&call->meeting, call->arguments->bytes), call->arguments->send, call->arguments->bytes);
-    hier_network(call, HIER_NEED_ALL, HIER_READY, start);
+/** Puts this thread's operand, or block, into its cell, and says so. True. */
+static inline bool hier_give_inline(hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    core_copy_short(intra_fill(&call->meeting, arguments->bytes), arguments->send, arguments->bytes);
     intra_post(&call->meeting, HIER_READY);
+    return true;
+}
+
+/** Does so; when all have, whoever drives has the network part started by `start`. */
+static inline void hier_offer_inline(hier_call *call, hier_start_function *start) {
+    hier_network(call, HIER_NEED_ALL, HIER_READY, start);
+    hier_give_inline(call);
 }
 
 /** Starts the chosen process-level algorithm with this process's buffers, a binding that is completed; for start functions. */
@@ -322,17 +336,23 @@ static inline void hier_aim(hier_call *call, weft_comm *comm, hier_ring *ring, c
     call->root_thread = arguments->root - (int)layout->offsets[call->root_node];
 }
 
-/** Takes the thread's next meeting. Field by field: setting the whole struct to 0 would take longer. */
-static inline void hier_take(hier_call *call, bool waits) {
-    const weft_comm *comm = call->comm;
-    hier_ring *ring = call->ring;
-    intra_member *member = ring ? &ring->intra->members[comm->thread] : comm->member;
-    call->chain = hier_next_chain(member, ring, call->arguments);
+/*
+ * Takes the thread's next meeting. Field by field: setting the whole struct to 0 would take longer. Of what is aimed only the communicator, the
+ * arguments and the ring are needed.
+ */
+static inline void hier_take_meeting(hier_call *call, intra_member *member, bool waits) {
+    call->chain = hier_next_chain(member, call->ring, call->arguments);
     intra_take(&call->meeting, member, (uint32_t)(call->chain >> 32), waits);
-    call->start = NULL;
-    call->looks = 0;
     call->error = WEFT_SUCCESS;
     call->lengths_differ = call->through = false;
+}
+
+/** What else a call begins with that has its meeting. */
+static inline void hier_begin(hier_call *call, bool waits) {
+    const weft_comm *comm = call->comm;
+    hier_ring *ring = call->ring;
+    call->start = NULL;
+    call->looks = 0;
     call->at = 0;
     call->request = NULL;
     if (comm->layout->nodes > 1) {
@@ -343,6 +363,21 @@ static inline void hier_take(hier_call *call, bool waits) {
         call->meeting.idle = hier_idle;
         call->meeting.idle_argument = call;
     }
+}
+
+static inline void hier_take(hier_call *call, bool waits) {
+    const weft_comm *comm = call->comm;
+    hier_take_meeting(call, call->ring ? &call->ring->intra->members[comm->thread] : comm->member, waits);
+    hier_begin(call, waits);
+}
+
+/** Of a brief call, which is not aimed. */
+static inline void hier_take_briefly(hier_call *call, weft_comm *comm, const hier_arguments *arguments) {
+    call->comm = comm;
+    call->arguments = arguments;
+    call->ring = NULL;
+    call->root_thread = arguments->root; /* of one process */
+    hier_take_meeting(call, comm->member, true);
 }
 
 /** Its slot is free: shows the others what it takes the meeting for. */
@@ -356,11 +391,16 @@ static inline void hier_occupy(const hier_call *call) {
         *shown = hier_calling_of(arguments);
 }
 
+/** Is all well when a call has ended? Else, if it is true, it has another error now, whose sentence is written. */
+static inline bool hier_has_ended(hier_call *call) {
+    const bool well = !call->error && !call->comm->member->retired && !hier_ledger_is_broken(call->comm->ledger);
+    return !well && hier_end_badly(call);
+}
+
 /** Ends a call that is over, or failed and settled. True: it has another error now, whose sentence is written. */
 static inline bool hier_end(hier_call *call) {
     intra_end(&call->meeting);
-    const bool well = !call->error && !call->comm->member->retired && !hier_ledger_is_broken(call->comm->ledger);
-    return !well && hier_end_badly(call);
+    return hier_has_ended(call);
 }
 
 /**

@@ -17,7 +17,7 @@
 #ifndef HIER_OBSERVE_H
 #define HIER_OBSERVE_H
 
-#include <hier/arguments.h>
+#include <hier/check.h>
 #include <hier/trace.h>
 #include <intra/meeting.h>
 
@@ -106,6 +106,17 @@ static inline int hier_observe_end(weft_comm *comm, const hier_arguments *argume
     }
     if (hier_traces(comm))
         hier_trace_call(comm, arguments, code);
+    return code;
+}
+
+/** The same of a brief call, which nobody traces. */
+static inline int hier_observe_brief(weft_comm *comm, const hier_arguments *arguments, int code) {
+    const hier_checked *last = &comm->checked[arguments->collective];
+    core_counter_row *row = &comm->observer->counters.rows[arguments->collective];
+    core_count(&row->operations, 1);
+    hier_count_waited(row, comm->member);
+    if (!code)
+        hier_count_moved(row, last->moved);
     return code;
 }
 

@@ -11,22 +11,6 @@ static hier_part *part_of(weft_request *request) {
     return (hier_part *)request;
 }
 
-int hier_thread_run(weft_comm *comm, const hier_arguments *arguments) {
-    hier_call call;
-    hier_aim(&call, comm, NULL, arguments, comm->member->scratch);
-    hier_take(&call, true);
-    if (!intra_is_free(&call.meeting))
-        hier_await_slot(&call);
-    hier_occupy(&call);
-    (void)hier_thread_collective(comm, arguments)(&call); /* it waits, so it is over */
-    if (hier_went_wrong(&call))
-        hier_await_settled(&call);
-    hier_comm_goes_on(comm);
-    hier_observe_choice(comm, call.choice.process, (int)call.choice.thread);
-    (void)hier_end(&call);
-    return call.error;
-}
-
 /* What goes wrong here is told when the user asks for it. */
 static void keep_sentence(hier_part *part) {
     free(part->sentence);

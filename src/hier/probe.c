@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* Probing: messages that are there and not received, looked at or taken out of the queue. */
 #include <core/error.h>
-#include <hier/arguments.h>
+#include <hier/check.h>
 #include <hier/lending.h>
 #include <hier/message.h>
 #include <hier/observe.h>

@@ -2,7 +2,7 @@
 /* From checked arguments to what the engine takes: a view, a binding, an algorithm. Counts and offsets are in bytes but for
  * reductions, whose elements must stay whole. */
 #include <core/error.h>
-#include <hier/arguments.h>
+#include <hier/check.h>
 #include <hier/process.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* The public calls that send and receive, each in its three forms. */
 #include <core/error.h>
-#include <hier/arguments.h>
 #include <hier/buffered.h>
+#include <hier/check.h>
 #include <hier/lending.h>
 #include <hier/observe.h>
 #include <weft/message.h>

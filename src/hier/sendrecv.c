@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* The public calls that send and receive at the same time. */
 #include <core/error.h>
-#include <hier/arguments.h>
+#include <hier/check.h>
 #include <hier/lending.h>
 #include <hier/message.h>
 #include <hier/observe.h>

@@ -14,7 +14,7 @@
 #define HIER_SIDES_H
 
 #include <core/layout.h>
-#include <hier/arguments.h>
+#include <hier/check.h>
 
 /** Blocks as the caller gave them, all of one count and type or of one each. */
 typedef struct hier_side {

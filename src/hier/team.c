@@ -2,8 +2,8 @@
 /* Teams: made by all processes together, entered and left by each thread on its own. */
 #include <core/error.h>
 #include <core/topology.h>
-#include <hier/arguments.h>
 #include <hier/channels.h>
+#include <hier/check.h>
 #include <hier/checked.h>
 #include <hier/ledger.h>
 #include <hier/lending.h>

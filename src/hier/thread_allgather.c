@@ -11,6 +11,7 @@
  *     slices:                 as flags, but thread t copies slice t of everything, into everybody's receive buffer
  */
 #include <hier/allgather.h>
+#include <hier/brief.h>
 #include <hier/moves.h>
 #include <hier/pieces.h>
 #include <string.h>
@@ -42,19 +43,30 @@ static void take_own(const hier_call *call) {
         core_copy_short(place, arguments->send, arguments->bytes);
 }
 
+/* On one node. */
+static inline bool take(hier_call *call) {
+    take_own(call);
+    hier_take_cells(call, call->arguments->recv, call->comm->thread);
+    return true;
+}
+
 static bool by_inline(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     HIER_RESUME(call);
     hier_offer_inline(call, start_inline);
     if (hier_single_node(call)) {
+        HIER_ENTRANCE
         HIER_AWAIT(call, hier_await_sync(call, HIER_READY));
-        take_own(call);
-        hier_take_cells(call, arguments->recv, call->comm->thread);
+        take(call);
     } else {
         HIER_AWAIT(call, hier_await_network(call));
         memcpy(arguments->recv, intra_tray(&call->meeting), arguments->bytes * (size_t)call->comm->size);
     }
     HIER_OVER;
+}
+
+int hier_brief_allgather(weft_comm *comm, const hier_arguments *arguments) {
+    return hier_run_briefly(comm, arguments, hier_give_inline, hier_brief_ready, take);
 }
 
 static core_data place_at(const hier_call *call, int thread) {

@@ -14,6 +14,7 @@
  */
 #include <core/error.h>
 #include <hier/allgather.h>
+#include <hier/brief.h>
 #include <hier/bundle.h>
 #include <string.h>
 
@@ -104,27 +105,46 @@ static void copy_blocks(hier_call *call) {
         take(call, own, hier_block_of(mine, self));
 }
 
-/* Who bundles keeps in mind what it would offer, of which it copies its own block. */
-static void bundle_or_offer(hier_call *call) {
+/* Bundles the own block; of what it would offer, which it keeps in mind, it copies that to its place. */
+static inline bool give(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
-    if (!hier_bundle_one(call, hier_own_sent(call, 0, arguments->own_bytes))) {
-        offer(call);
-        hier_bundle_nothing(call);
-        return;
-    }
+    if (!hier_bundle_one(call, hier_own_sent(call, 0, arguments->own_bytes)))
+        return false;
     call->blocks = hier_received_blocks(arguments);
     call->meeting.mine.send = arguments->send;
     call->meeting.mine.send_size = arguments->own_bytes;
     call->meeting.mine.laid_out = arguments->laid_out ? arguments : NULL;
+    intra_post(&call->meeting, HIER_OFFERED);
+    return true;
+}
+
+static inline bool take_bundles(hier_call *call) {
+    if (hier_any_offers(call))
+        return false;
+    copy_blocks(call);
+    return true;
+}
+
+static inline bool await_all(hier_call *call) {
+    return hier_brief_sync(call, HIER_OFFERED);
+}
+
+int hier_brief_allgatherv(weft_comm *comm, const hier_arguments *arguments) {
+    return hier_run_briefly(comm, arguments, give, await_all, take_bundles);
 }
 
 static bool on_one_node(hier_call *call) {
     HIER_RESUME(call);
-    bundle_or_offer(call);
-    HIER_SYNC(call, HIER_OFFERED);
-    copy_blocks(call);
-    if (!hier_any_offers(call))
+    if (!give(call)) {
+        offer(call);
+        hier_bundle_nothing(call);
+        intra_post(&call->meeting, HIER_OFFERED);
+    }
+    HIER_ENTRANCE
+    HIER_AWAIT(call, hier_await_sync(call, HIER_OFFERED));
+    if (take_bundles(call))
         return true;
+    copy_blocks(call);
     HIER_SYNC(call, HIER_LEFT);
     HIER_OVER;
 }

@@ -12,6 +12,7 @@
  *     counter:  the leader combines all when `ready` says so; the others copy when it says so again
  *     tree:     each thread combines its own with the sums of its children; then each copies from its parent
  */
+#include <hier/brief.h>
 #include <hier/pieces.h>
 #include <hier/tree.h>
 #include <intra/combine.h>
@@ -35,18 +36,29 @@ static int start_inline(hier_call *call) {
     return start(call, sum);
 }
 
+/* On one node. */
+static inline bool take(hier_call *call) {
+    hier_combine(call, true, hier_whole(call), call->arguments->recv);
+    return true;
+}
+
 static bool by_inline(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     HIER_RESUME(call);
     hier_offer_inline(call, start_inline);
     if (hier_single_node(call)) {
+        HIER_ENTRANCE
         HIER_AWAIT(call, hier_await_sync(call, HIER_READY));
-        hier_combine(call, true, hier_whole(call), arguments->recv);
+        take(call);
     } else {
         HIER_AWAIT(call, hier_await_network(call));
         memcpy(arguments->recv, call->meeting.release->payload.bytes, arguments->bytes);
     }
     HIER_OVER;
+}
+
+int hier_brief_allreduce(weft_comm *comm, const hier_arguments *arguments) {
+    return hier_run_briefly(comm, arguments, hier_give_inline, hier_brief_ready, take);
 }
 
 /* The leader shows no sum where it could not make it. */

@@ -14,6 +14,7 @@
  * Where the messages are cut into segments, threads pack and unpack them piece by piece (pieces.h).
  */
 #include <core/error.h>
+#include <hier/brief.h>
 #include <hier/direct.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +90,7 @@ static int start(hier_call *call) {
 }
 
 /* From the threads of this node, the own block from where it is: the own cell has most likely moved to the cache of who read it. */
-static void take_cells(const hier_call *call) {
+static inline bool take_cells(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     size_t bytes = arguments->bytes, first = hier_first_rank(call), self = (size_t)call->comm->rank;
     for (int thread = 0; thread < hier_threads(call); thread++) {
@@ -100,6 +101,7 @@ static void take_cells(const hier_call *call) {
         if (rank != self || !arguments->in_place)
             core_copy_short(hier_at(arguments->recv, rank, bytes), hier_at(sends, self, bytes), bytes);
     }
+    return true;
 }
 
 /* Between the threads of this node, straight; not all from the same one at once. */
@@ -221,21 +223,23 @@ static int start_inline(hier_call *call) {
 }
 
 /* Into the own cell, but for the own block, which nobody takes from there. */
-static void put_cell(const hier_call *call) {
+static inline bool put_cell(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     const void *sends = arguments->in_place ? arguments->recv : arguments->send;
     size_t bytes = arguments->bytes, self = (size_t)call->comm->rank, behind = (size_t)call->comm->size - self - 1;
     void *cell = intra_fill(&call->meeting, (size_t)call->comm->size * bytes);
     core_copy_short(cell, sends, self * bytes);
     core_copy_short(hier_at(cell, self + 1, bytes), hier_at(sends, self + 1, bytes), behind * bytes);
+    intra_post(&call->meeting, HIER_READY);
+    return true;
 }
 
 static bool by_inline(hier_call *call) {
     HIER_RESUME(call);
-    put_cell(call);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start_inline);
-    intra_post(&call->meeting, HIER_READY);
+    (void)put_cell(call);
     if (hier_single_node(call)) {
+        HIER_ENTRANCE
         HIER_AWAIT(call, hier_await_sync(call, HIER_READY));
     } else {
         HIER_AWAIT(call, hier_await_network(call)); /* all were there when it started */
@@ -243,6 +247,10 @@ static bool by_inline(hier_call *call) {
     }
     take_cells(call);
     HIER_OVER;
+}
+
+int hier_brief_alltoall(weft_comm *comm, const hier_arguments *arguments) {
+    return hier_run_briefly(comm, arguments, put_cell, hier_brief_ready, take_cells);
 }
 
 /* By flags, or by slices. */

@@ -16,6 +16,7 @@
  */
 #include <core/error.h>
 #include <hier/alltoallv.h>
+#include <hier/brief.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -370,17 +371,37 @@ bool hier_alltoallv_has_memory(hier_call *call) {
     return !call->error;
 }
 
+static inline bool give(hier_call *call) {
+    if (!hier_alltoallv_bundle(call, hier_alltoallv_mine(call), 0))
+        return false;
+    intra_post(&call->meeting, HIER_OFFERED);
+    return true;
+}
+
+static inline bool await_all(hier_call *call) {
+    return hier_brief_sync(call, HIER_OFFERED);
+}
+
+static inline bool take_bundles(hier_call *call) {
+    if (hier_any_offers(call))
+        return false;
+    hier_alltoallv_copy_local(call);
+    return true;
+}
+
+int hier_brief_alltoallv(weft_comm *comm, const hier_arguments *arguments) {
+    return hier_run_briefly(comm, arguments, give, await_all, take_bundles);
+}
+
 static bool on_one_node(hier_call *call) {
-    bool offers;
     HIER_RESUME(call);
     bundle_or_offer(call);
-    HIER_SYNC(call, HIER_OFFERED);
-    offers = hier_any_offers(call);
-    if (offers && !hier_alltoallv_has_memory(call))
+    intra_post(&call->meeting, HIER_OFFERED);
+    HIER_ENTRANCE
+    HIER_AWAIT(call, hier_await_sync(call, HIER_OFFERED));
+    if (take_bundles(call) || !hier_alltoallv_has_memory(call))
         return true;
     hier_alltoallv_copy_local(call);
-    if (!offers)
-        return true;
     HIER_SYNC(call, HIER_LEFT);
     HIER_OVER;
 }

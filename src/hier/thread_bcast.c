@@ -8,6 +8,7 @@
  * One copy a thread, none for the root and the leaders; data crosses the network once a process. What is cut into segments is
  * copied piece by piece, while the next ones are on their way (flags).
  */
+#include <hier/brief.h>
 #include <hier/moves.h>
 #include <hier/pieces.h>
 #include <hier/tree.h>
@@ -29,18 +30,39 @@ static int start_inline(hier_call *call) {
     return start(call, cell->payload.bytes);
 }
 
+static inline bool give(hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    if (hier_is_root(call)) {
+        core_copy_short(intra_fill(&call->meeting, arguments->bytes), arguments->recv, arguments->bytes);
+        intra_post(&call->meeting, HIER_READY);
+    }
+    return true;
+}
+
+/* On the root's node. */
+static inline bool take(hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    if (!hier_is_root(call))
+        core_copy_short(arguments->recv, call->meeting.cells[call->root_thread].payload.bytes, arguments->bytes);
+    return true;
+}
+
+int hier_brief_bcast(weft_comm *comm, const hier_arguments *arguments) {
+    return hier_run_briefly(comm, arguments, give, hier_brief_root, take);
+}
+
 static bool by_inline(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     intra_meeting *meeting = &call->meeting;
     bool root = hier_is_root(call), root_node = hier_on_root_node(call);
     HIER_RESUME(call);
     hier_network(call, root_node ? call->root_thread : HIER_NEED_NONE, HIER_READY, start_inline);
-    if (root) {
-        memcpy(intra_fill(meeting, arguments->bytes), arguments->recv, arguments->bytes);
-        intra_post(meeting, HIER_READY);
-    } else if (root_node) {
-        HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_READY));
-        memcpy(arguments->recv, meeting->cells[call->root_thread].payload.bytes, arguments->bytes);
+    (void)give(call);
+    if (root_node) {
+        HIER_ENTRANCE
+        if (!root)
+            HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_READY));
+        (void)take(call);
     }
     /* On the root's node only those who may drive stay to the end. */
     if (!root_node || root || call->comm->thread == 0)

@@ -12,6 +12,7 @@
  * The blocks of a node lie together in rank order, so the process-level gather has one block a node.
  */
 #include <core/error.h>
+#include <hier/brief.h>
 #include <hier/direct.h>
 #include <string.h>
 
@@ -109,21 +110,37 @@ static void put_own(const hier_arguments *arguments, size_t rank) {
         core_copy_short(place, arguments->send, arguments->bytes);
 }
 
-static bool by_inline(hier_call *call) {
+static inline bool give(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
+    if (!hier_is_root(call))
+        return hier_give_inline(call);
+    INTRA_SHOW(&call->meeting, recv, arguments->recv);
+    put_own(arguments, (size_t)call->comm->rank);
+    intra_post(&call->meeting, HIER_READY);
+    return true;
+}
+
+/* On one node. */
+static inline bool take(hier_call *call) {
+    if (hier_is_root(call))
+        hier_take_cells(call, call->arguments->recv, call->root_thread);
+    return true;
+}
+
+int hier_brief_gather(weft_comm *comm, const hier_arguments *arguments) {
+    return hier_run_briefly(comm, arguments, give, hier_brief_others, take);
+}
+
+static bool by_inline(hier_call *call) {
     bool root = hier_is_root(call);
     HIER_RESUME(call);
     hier_network(call, HIER_NEED_ALL, HIER_READY, start_inline);
-    if (root) {
-        INTRA_SHOW(&call->meeting, recv, arguments->recv);
-        put_own(arguments, (size_t)call->comm->rank);
-    } else {
-        memcpy(intra_fill(&call->meeting, arguments->bytes), arguments->send, arguments->bytes);
-    }
-    intra_post(&call->meeting, HIER_READY);
-    if (root && hier_single_node(call)) {
-        HIER_AWAIT(call, hier_await_all(call, HIER_READY));
-        hier_take_cells(call, arguments->recv, call->root_thread);
+    (void)give(call);
+    if (hier_single_node(call)) {
+        HIER_ENTRANCE
+        if (root)
+            HIER_AWAIT(call, hier_await_all(call, HIER_READY));
+        return take(call);
     }
     if (root || !hier_may_go(call))
         HIER_AWAIT(call, hier_await_network(call));

@@ -12,6 +12,7 @@
  * then a process-level reduce of the nodes' sums. The node's sum is the root's receive buffer on its node, memory of the
  * leader's elsewhere; the thread that owns it is the host.
  */
+#include <hier/brief.h>
 #include <hier/pieces.h>
 #include <hier/tree.h>
 #include <intra/combine.h>
@@ -44,17 +45,27 @@ static bool stays(const hier_call *call) {
     return call->arguments->staging || call->arguments->op->kind == CORE_OP_USER;
 }
 
+/* On one node. */
+static inline bool take(hier_call *call) {
+    if (hier_is_root(call))
+        hier_combine(call, true, hier_whole(call), call->arguments->recv);
+    return true;
+}
+
+int hier_brief_reduce(weft_comm *comm, const hier_arguments *arguments) {
+    return hier_run_briefly(comm, arguments, hier_give_inline, hier_brief_others, take);
+}
+
 static bool by_inline(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     bool root = hier_is_root(call);
     HIER_RESUME(call);
     hier_offer_inline(call, start_inline);
     if (hier_single_node(call)) {
-        if (root) {
+        HIER_ENTRANCE
+        if (root)
             HIER_AWAIT(call, hier_await_all(call, HIER_READY));
-            hier_combine(call, true, hier_whole(call), arguments->recv);
-        }
-        return true;
+        return take(call);
     }
     /* Who does not need the sum goes on, but somebody has to drive. */
     if (root || stays(call) || !hier_may_go(call))

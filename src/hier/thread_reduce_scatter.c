@@ -12,6 +12,7 @@
  * which each thread copies its own; by slices piece by piece, where the nodes' blocks are cut into segments (pieces.h).
  */
 #include <core/error.h>
+#include <hier/brief.h>
 #include <hier/pieces.h>
 #include <hier/thread.h>
 #include <string.h>
@@ -97,21 +98,32 @@ static int start_inline(hier_call *call) {
     return start(call, node_offsets(call, offsets), 0, sum, sum);
 }
 
-static bool by_inline(hier_call *call) {
+/* On one node. In place the block goes to where other elements of the own operand stand: then that in the cell is read. */
+static inline bool take(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
-    unsigned char *own = call->meeting.own->payload.bytes;
-    blocks of = blocks_of(call);
-    /* In place the block goes to where other elements of the own operand stand: then that in the cell is read. */
-    intra_operands operands = {true, arguments->send == arguments->recv ? own : arguments->send, arguments->op,
+    const unsigned char *cell = call->meeting.own->payload.bytes;
+    const blocks of = blocks_of(call);
+    intra_operands operands = {true, arguments->send == arguments->recv ? cell : arguments->send, arguments->op,
                                arguments->recv_type};
+    hier_combined(call, intra_combine(&call->meeting, &operands, (intra_slice){of.own_begin, of.own}, arguments->recv));
+    return true;
+}
+
+int hier_brief_reduce_scatter(weft_comm *comm, const hier_arguments *arguments) {
+    return hier_run_briefly(comm, arguments, hier_give_inline, hier_brief_ready, take);
+}
+
+static bool by_inline(hier_call *call) {
+    blocks of;
     HIER_RESUME(call);
     hier_offer_inline(call, start_inline);
     if (hier_single_node(call)) {
+        HIER_ENTRANCE
         HIER_AWAIT(call, hier_await_sync(call, HIER_READY));
-        hier_combined(call,
-                      intra_combine(&call->meeting, &operands, (intra_slice){of.own_begin, of.own}, arguments->recv));
+        take(call);
     } else {
         HIER_AWAIT(call, hier_await_network(call));
+        of = blocks_of(call);
         copy_own(call, &of, call->meeting.release->payload.bytes);
     }
     HIER_OVER;

@@ -11,7 +11,7 @@
  *
  *     node 0:  a  ab  abc ──total──▶  node 1:  d  de   →   abc·d  abc·de
  */
-#include <hier/thread.h>
+#include <hier/brief.h>
 #include <intra/prefix.h>
 #include <string.h>
 
@@ -79,11 +79,31 @@ static bool await_last(hier_call *call, unsigned phase) {
     return true;
 }
 
+static inline bool first_are_here(hier_call *call) {
+    for (int thread = 0; thread < call->comm->thread; thread++)
+        if (!intra_is_here(&call->meeting, thread, HIER_READY))
+            return false;
+    return true;
+}
+
+/* On one node. */
+static inline bool take(hier_call *call) {
+    combine_first(call, true, call->arguments->recv);
+    return true;
+}
+
+int hier_brief_scan(weft_comm *comm, const hier_arguments *arguments) {
+    return hier_run_briefly(comm, arguments, hier_give_inline, first_are_here, take);
+}
+
 static bool by_inline(hier_call *call) {
     HIER_RESUME(call);
     hier_offer_inline(call, start_inline);
-    if (hier_single_node(call))
+    if (hier_single_node(call)) {
+        HIER_ENTRANCE
         HIER_AWAIT(call, await_first(call, HIER_READY));
+        return take(call);
+    }
     /* Who drives reads the own operand where it is, perhaps in the receive buffer: that is written when it has. The release
      * brings what all threads have posted. */
     HIER_AWAIT(call, hier_await_network(call));

@@ -11,6 +11,7 @@
  *                           nobody waits for those who copy. On one node from the root's cell, if it holds them
  */
 #include <core/error.h>
+#include <hier/brief.h>
 #include <hier/direct.h>
 #include <string.h>
 
@@ -53,23 +54,40 @@ static void give_blocks(hier_call *call) {
         core_copy_short(arguments->recv, own, arguments->bytes);
 }
 
-static bool by_inline(hier_call *call) {
+static inline bool give(hier_call *call) {
+    if (hier_is_root(call)) {
+        give_blocks(call);
+        intra_post(&call->meeting, HIER_READY);
+    }
+    return true;
+}
+
+static inline bool take(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
+    if (!hier_is_root(call))
+        core_copy_short(arguments->recv, hier_at(blocks_of_node(call), (size_t)call->comm->thread, arguments->bytes),
+                        arguments->bytes);
+    return true;
+}
+
+int hier_brief_scatter(weft_comm *comm, const hier_arguments *arguments) {
+    return hier_run_briefly(comm, arguments, give, hier_brief_root, take);
+}
+
+static bool by_inline(hier_call *call) {
     bool root = hier_is_root(call), root_node = hier_on_root_node(call);
     HIER_RESUME(call);
     hier_network(call, root_node ? call->root_thread : HIER_NEED_NONE, HIER_READY, start_inline);
-    if (root) {
-        give_blocks(call);
-        intra_post(&call->meeting, HIER_READY);
-    } else if (root_node) {
-        HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_READY));
+    (void)give(call);
+    if (root_node) {
+        HIER_ENTRANCE
+        if (!root)
+            HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_READY));
     }
     /* On the root's node only the root, whose buffer is sent from, and those who may drive stay to the end. */
     if (!root_node || root || call->comm->thread == 0)
         HIER_AWAIT(call, hier_await_network(call));
-    if (!root)
-        core_copy_short(arguments->recv, hier_at(blocks_of_node(call), (size_t)call->comm->thread, arguments->bytes),
-                        arguments->bytes);
+    (void)take(call);
     HIER_OVER;
 }
 

@@ -106,7 +106,12 @@ int intra_combine_first(const intra_meeting *meeting, int threads, const intra_o
     if (is_empty(operands, slice))
         return WEFT_SUCCESS;
     /* Up to two operands need no scratch: one pass over all. */
-    if (threads <= 2)
+    if (threads == 2) {
+        const size_t at = slice.begin * operands->type->size_bytes;
+        return core_reduce(operands->op, operands->type, operand(meeting, operands, 0) + at,
+                           operand(meeting, operands, 1) + at, out, slice.count);
+    }
+    if (threads == 1)
         return combine_piece(meeting, threads, operands, slice, out, NULL);
     return combine(meeting, threads, operands, slice, out, false);
 }

@@ -304,6 +304,24 @@ static inline bool intra_await_sync(intra_meeting *meeting, unsigned phase) {
     return intra_are_same(meeting);
 }
 
+/** As intra_await(), where it takes no more than looks at the flag; false says nothing. */
+static inline bool intra_is_here(const intra_meeting *meeting, int thread, unsigned phase) {
+    const core_flag *flag = &meeting->cells[thread].flag;
+    return core_flag_wait_hot(flag, intra_value(meeting, phase), meeting->hot) &&
+           atomic_load_explicit(&flag->note, memory_order_relaxed) == meeting->note;
+}
+
+/** Likewise as intra_await_all(). */
+static inline bool intra_are_here(intra_meeting *meeting, unsigned phase) {
+    const int own = meeting->member->thread, threads = meeting->team->threads;
+    for (int i = 1, thread = own; i < threads; i++) {
+        thread = thread + 1 < threads ? thread + 1 : 0;
+        if (!intra_is_here(meeting, thread, phase))
+            return false;
+    }
+    return intra_have_met(meeting);
+}
+
 /** Is `thread` in another call in this meeting, or was it, as its note tells? Acquire: pairs with intra_disown. */
 bool intra_notes_differ(const intra_meeting *meeting, int thread) __attribute__((cold));
 
@@ -322,16 +340,21 @@ static inline bool intra_is_to_come(const intra_meeting *meeting, int thread) {
 void intra_end_overlapping(const intra_meeting *meeting);
 
 /** The thread's part is over: it reads nothing of the slot any more. Release: pairs with intra_is_free. */
-static inline void intra_end(const intra_meeting *meeting) {
+static inline void intra_complete(const intra_meeting *meeting) {
     intra_member *member = meeting->member;
-    /* Fetched long before it is written, the flag's line is only missed by who looks at it early; nobody looks at the others before it is raised. */
-    intra_clear_next(member, meeting->met || !meeting->team->repeats);
     if (meeting->sequence != member->completed + 1 || member->ahead) {
         intra_end_overlapping(meeting);
         return;
     }
     member->completed = meeting->sequence;
     core_flag_publish(&meeting->team->completed[member->thread].flag, meeting->sequence, &meeting->team->waiting);
+}
+
+/** The same, where no line of the next cell was cleared before. */
+static inline void intra_end(const intra_meeting *meeting) {
+    /* Fetched long before it is written, the flag's line is only missed by who looks at it early; nobody looks at the others before it is raised. */
+    intra_clear_next(meeting->member, meeting->met || !meeting->team->repeats);
+    intra_complete(meeting);
 }
 
 static inline bool intra_is_retired(const intra_team *team, int thread) {

@@ -479,6 +479,8 @@ static int check_rest(const weft_comm *comm, hier_arguments *arguments, bool her
 
 int hier_check_arguments(const weft_comm *comm, hier_arguments *arguments) {
     bool here = comm->rank == arguments->root;
+    if (arguments->collective == INTER_BARRIER) /* it is signed already */
+        return WEFT_SUCCESS;
     if (inter_is(arguments->collective, INTER_ROOTED) && (arguments->root < 0 || arguments->root >= comm->size))
         return core_error(WEFT_ERR_RANK, "rank %d: %s: root is %d, expected 0 … %d", comm->rank, arguments->call,
                           arguments->root, comm->size - 1);

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/* Blocking calls of thread communicators. */
+#include <hier/brief.h>
+
+/* One that has its meeting, and is aimed. */
+static inline int run(hier_call *call) {
+    weft_comm *comm = call->comm;
+    if (!call->at) {
+        if (!intra_is_free(&call->meeting))
+            hier_await_slot(call);
+        hier_occupy(call);
+    }
+    (void)hier_thread_collective(comm, call->arguments)(call); /* it waits, so it is over */
+    if (hier_went_wrong(call))
+        hier_await_settled(call);
+    hier_comm_goes_on(comm);
+    hier_observe_choice(comm, call->choice.process, (int)call->choice.thread);
+    (void)hier_end(call);
+    return call->error;
+}
+
+int hier_thread_run(weft_comm *comm, const hier_arguments *arguments) {
+    hier_call call;
+    hier_aim(&call, comm, NULL, arguments, comm->member->scratch);
+    hier_take(&call, true);
+    return run(&call);
+}
+
+/* Brief ones: what they begin without. */
+static void complete(hier_call *call) {
+    hier_aim(call, call->comm, NULL, call->arguments, call->comm->member->scratch);
+    hier_begin(call, true);
+}
+
+int hier_go_on(hier_call *call, int at) {
+    complete(call);
+    call->at = at;
+    return run(call);
+}
+
+int hier_end_brief_badly(hier_call *call) {
+    complete(call);
+    if (hier_went_wrong(call))
+        hier_await_settled(call);
+    (void)hier_end(call);
+    return call->error;
+}
+
+bool hier_may_be_brief(weft_comm *comm, const hier_arguments *arguments) {
+    const enum inter_collective collective = arguments->collective;
+    const bool alone = comm->team && comm->layout->nodes == 1 && !comm->inner && !comm->traces;
+    if (!alone || comm->size == 1 || comm->size > INTRA_FLAT_THREADS ||
+        hier_thread_collective(comm, arguments) != hier_thread_collectives[collective])
+        return false;
+    const int by = hier_choose(comm, arguments).thread;
+    switch (collective) {
+    case INTER_BARRIER:
+        return by == HIER_FLAGS;
+    case INTER_BCAST:
+    case INTER_REDUCE:
+    case INTER_ALLREDUCE:
+    case INTER_GATHER:
+    case INTER_SCATTER:
+    case INTER_SCAN:
+    case INTER_EXSCAN:
+    case INTER_ALLGATHER:
+    case INTER_ALLTOALL:
+    case INTER_REDUCE_SCATTER:
+    case INTER_REDUCE_SCATTER_BLOCK:
+        return by == HIER_INLINE;
+    case INTER_ALLGATHERV:
+    case INTER_ALLTOALLV:
+    case INTER_ALLTOALLW:
+        return true;
+    default:
+        return false;
+    }
+}

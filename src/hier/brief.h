@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/**
+ * Brief calls: short collectives of the threads of one process that are like the last one of their kind (checked.h). Who gives something puts
+ * it into its cell, and who gets something takes it out of others' cells when they have come. Most often they come at about the same
+ * time, and that is all:
+ *
+ *     meet ──▶ give, and post ──▶ they are here ──▶ take ──▶ end
+ *       └─────────────┴──────────────────┴────────────┴────▶ hier_go_on(): a call as any other, from there on
+ *
+ * It is an entrance to the collective's own function (thread.h), which does the same, and whatever else may become of a call:
+ * waiting, and calls that do not belong together. What only those need is not set up here: of 8 bytes between two threads that takes as
+ * long as the meeting.
+ */
+#ifndef HIER_BRIEF_H
+#define HIER_BRIEF_H
+
+#include <hier/thread.h>
+
+/** May calls with such arguments, which are checked, be brief? They are the handle's last of their kind. */
+bool hier_may_be_brief(weft_comm *comm, const hier_arguments *arguments);
+
+/** Runs one; the arguments are checked, and the handle's thread has not retired. */
+typedef int hier_brief(weft_comm *comm, const hier_arguments *arguments);
+
+hier_brief hier_brief_barrier, hier_brief_bcast, hier_brief_reduce, hier_brief_allreduce, hier_brief_gather,
+    hier_brief_scatter, hier_brief_allgather, hier_brief_alltoall, hier_brief_allgatherv, hier_brief_alltoallv,
+    hier_brief_scan, hier_brief_reduce_scatter;
+
+/**
+ * The steps of one, each of which may say false. Giving, without having posted: what this thread gives is not brief. Waiting: those who give are
+ * not here yet, or in another call. Taking, without having done anything: what it gets is not brief.
+ */
+typedef bool hier_brief_step(hier_call *call);
+
+/** Goes on with a brief call as with any other: from its beginning (0), or as one that has given (HIER_GIVEN). */
+int hier_go_on(hier_call *call, int at) __attribute__((cold));
+
+/** Ends a brief call that went wrong. */
+int hier_end_brief_badly(hier_call *call) __attribute__((cold));
+
+/** Waiting for all who post when this thread does, as hier_await_sync(); and for a root or (the root) all others. */
+static inline bool hier_brief_sync(hier_call *call, unsigned phase) {
+    intra_linger(&call->meeting, phase);
+    return intra_are_here(&call->meeting, phase);
+}
+
+static inline bool hier_brief_root(hier_call *call) {
+    return hier_is_root(call) || intra_is_here(&call->meeting, call->root_thread, HIER_READY);
+}
+
+static inline bool hier_brief_others(hier_call *call) {
+    return !hier_is_root(call) || intra_are_here(&call->meeting, HIER_READY);
+}
+
+/** The same of those who are all ready. */
+static inline bool hier_brief_ready(hier_call *call) {
+    return hier_brief_sync(call, HIER_READY);
+}
+
+/** The steps become a part of it. */
+__attribute__((always_inline)) static inline int hier_run_briefly(weft_comm *comm, const hier_arguments *arguments,
+                                                                  hier_brief_step *give, hier_brief_step *await,
+                                                                  hier_brief_step *take) {
+    const bool early = comm->member->fills > INTRA_FLAG_ROOM;
+    hier_call call;
+    hier_take_briefly(&call, comm, arguments);
+    if (!intra_is_free(&call.meeting))
+        return hier_go_on(&call, 0);
+    hier_occupy(&call);
+    if (!give(&call))
+        return hier_go_on(&call, 0);
+    if (early) /* many lines: while the others' cells are on their way */
+        intra_clear_next(comm->member, true);
+    if (!await(&call) || !take(&call))
+        return hier_go_on(&call, HIER_GIVEN);
+    if (__builtin_expect(call.error || call.lengths_differ, false))
+        return hier_end_brief_badly(&call);
+    if (early)
+        intra_complete(&call.meeting);
+    else
+        intra_end(&call.meeting);
+    (void)hier_has_ended(&call);
+    return call.error;
+}
+
+#endif
