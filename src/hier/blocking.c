@@ -32,6 +32,13 @@ static void complete(hier_call *call) {
     hier_begin(call, true);
 }
 
+#define STEPS(kind, name) [kind] = &hier_steps_##name,
+static const hier_brief_steps *const steps[INTER_COLLECTIVES] = {HIER_BRIEF_ONES(STEPS)};
+
+const hier_brief_steps *hier_steps_of(enum inter_collective collective) {
+    return steps[collective];
+}
+
 int hier_go_on(hier_call *call, int at) {
     complete(call);
     call->at = at;

@@ -22,15 +22,49 @@ bool hier_may_be_brief(weft_comm *comm, const hier_arguments *arguments);
 /** Runs one; the arguments are checked, and the handle's thread has not retired. */
 typedef int hier_brief(weft_comm *comm, const hier_arguments *arguments);
 
-hier_brief hier_brief_barrier, hier_brief_bcast, hier_brief_reduce, hier_brief_allreduce, hier_brief_gather,
-    hier_brief_scatter, hier_brief_allgather, hier_brief_alltoall, hier_brief_allgatherv, hier_brief_alltoallv,
-    hier_brief_scan, hier_brief_reduce_scatter;
-
 /**
  * The steps of one, each of which may say false. Giving, without having posted: what this thread gives is not brief. Waiting: those who give are
  * not here yet, or in another call. Taking, without having done anything: what it gets is not brief.
  */
 typedef bool hier_brief_step(hier_call *call);
+
+/** The same apart, of a nonblocking one: it gives when it starts, and waits and takes when it is waited for. */
+typedef struct hier_brief_steps {
+    hier_brief_step *give, *await, *take;
+} hier_brief_steps;
+
+/** The collectives that have brief ones, and whose. */
+#define HIER_BRIEF_ONES(ONE)                                                                                           \
+    ONE(INTER_BARRIER, barrier)                                                                                        \
+    ONE(INTER_BCAST, bcast)                                                                                            \
+    ONE(INTER_REDUCE, reduce)                                                                                          \
+    ONE(INTER_ALLREDUCE, allreduce)                                                                                    \
+    ONE(INTER_GATHER, gather)                                                                                          \
+    ONE(INTER_SCATTER, scatter)                                                                                        \
+    ONE(INTER_ALLGATHER, allgather)                                                                                    \
+    ONE(INTER_ALLGATHERV, allgatherv)                                                                                  \
+    ONE(INTER_ALLTOALL, alltoall)                                                                                      \
+    ONE(INTER_ALLTOALLV, alltoallv)                                                                                    \
+    ONE(INTER_ALLTOALLW, alltoallv)                                                                                    \
+    ONE(INTER_SCAN, scan)                                                                                              \
+    ONE(INTER_EXSCAN, scan)                                                                                            \
+    ONE(INTER_REDUCE_SCATTER, reduce_scatter)                                                                          \
+    ONE(INTER_REDUCE_SCATTER_BLOCK, reduce_scatter)
+
+#define HIER_DECLARE_BRIEF(kind, name)                                                                                 \
+    hier_brief hier_brief_##name;                                                                                      \
+    extern const hier_brief_steps hier_steps_##name;
+HIER_BRIEF_ONES(HIER_DECLARE_BRIEF)
+
+/** Defines one by its steps, which become a part of it. */
+#define HIER_DEFINE_BRIEF(name, ...)                                                                                   \
+    int hier_brief_##name(weft_comm *comm, const hier_arguments *arguments) {                                          \
+        return hier_run_briefly(comm, arguments, __VA_ARGS__);                                                         \
+    }                                                                                                                  \
+    const hier_brief_steps hier_steps_##name = {__VA_ARGS__};
+
+/** Of a collective; NULL: it has none. */
+const hier_brief_steps *hier_steps_of(enum inter_collective collective);
 
 /** Goes on with a brief call as with any other: from its beginning (0), or as one that has given (HIER_GIVEN). */
 int hier_go_on(hier_call *call, int at) __attribute__((cold));

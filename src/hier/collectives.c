@@ -33,23 +33,8 @@ hier_collective *const hier_thread_collectives[INTER_COLLECTIVES] = {
     [INTER_REDUCE_SCATTER_BLOCK] = hier_thread_reduce_scatter,
 };
 
-static hier_brief *const briefs[INTER_COLLECTIVES] = {
-    [INTER_BARRIER] = hier_brief_barrier,
-    [INTER_BCAST] = hier_brief_bcast,
-    [INTER_REDUCE] = hier_brief_reduce,
-    [INTER_ALLREDUCE] = hier_brief_allreduce,
-    [INTER_GATHER] = hier_brief_gather,
-    [INTER_SCATTER] = hier_brief_scatter,
-    [INTER_ALLGATHER] = hier_brief_allgather,
-    [INTER_ALLTOALL] = hier_brief_alltoall,
-    [INTER_ALLTOALLV] = hier_brief_alltoallv,
-    [INTER_ALLTOALLW] = hier_brief_alltoallv,
-    [INTER_ALLGATHERV] = hier_brief_allgatherv,
-    [INTER_SCAN] = hier_brief_scan,
-    [INTER_EXSCAN] = hier_brief_scan,
-    [INTER_REDUCE_SCATTER] = hier_brief_reduce_scatter,
-    [INTER_REDUCE_SCATTER_BLOCK] = hier_brief_reduce_scatter,
-};
+#define BRIEF(kind, name) [kind] = hier_brief_##name,
+static hier_brief *const briefs[INTER_COLLECTIVES] = {HIER_BRIEF_ONES(BRIEF)};
 
 static __attribute__((noinline)) int check_own(weft_comm *comm, hier_arguments *arguments) {
     return hier_check_own(comm, arguments);
@@ -150,7 +135,7 @@ static int begin_process(weft_comm *comm, hier_arguments *arguments, bool persis
 }
 
 static int begin(weft_comm *comm, hier_arguments *arguments, bool persistent, weft_request **request) {
-    int code = hier_check_comm(comm, arguments->call);
+    int code = hier_is_own_handle(comm) ? WEFT_SUCCESS : hier_check_comm(comm, arguments->call);
     if (code)
         return code;
     if (!comm->team)

@@ -49,9 +49,31 @@ static void note_network(hier_part *part) {
     memcpy(part->network_ticks, seen ? call->slot->network_ticks : none, sizeof(none));
 }
 
+/* A brief one becomes one like any other, which has given. */
+static void unfold(hier_part *part) {
+    hier_call *call = &part->call;
+    call->error = WEFT_SUCCESS;
+    call->lengths_differ = call->through = false; /* what was taken, and was wrong, is taken again */
+    hier_begin(call, false);
+    call->at = HIER_GIVEN;
+    part->state = HIER_RUNNING;
+}
+
+static inline void complete(hier_part *part) {
+    hier_call *call = &part->call;
+    if (hier_end(call))
+        keep_sentence(part);
+    hier_observe_part(part->base.comm, part->arguments.row, &call->meeting, part->moved, call->error);
+    part->state = HIER_COMPLETE;
+    part->base.comm->agent->parts--;
+    part->base.comm->agent->completions++;
+}
+
 /* True when it is complete. */
 __attribute__((always_inline)) static inline bool advance(hier_part *part) {
     hier_call *call = &part->call;
+    if (part->state == HIER_BRIEF)
+        unfold(part);
     if (part->state == HIER_QUEUED) {
         if (!intra_is_free(&call->meeting))
             return false;
@@ -68,14 +90,9 @@ __attribute__((always_inline)) static inline bool advance(hier_part *part) {
         return false;
     if (part->began_ticks)
         note_network(part);
-    if (hier_end(call))
-        keep_sentence(part);
-    hier_observe_part(part->base.comm, part->arguments.row, &call->meeting, part->moved, call->error);
+    complete(part);
     if (part->began_ticks)
         trace_end(part);
-    part->state = HIER_COMPLETE;
-    part->base.comm->agent->parts--;
-    part->base.comm->agent->completions++;
     return true;
 }
 
@@ -130,11 +147,24 @@ __attribute__((cold)) static void settle(hier_part *part) {
     } while (!advance(part));
 }
 
+/* It is alone. False: those that it waits for are not here, or something went wrong. */
+static inline bool end_briefly(hier_part *part) {
+    hier_call *call = &part->call;
+    intra_let_wait(&call->meeting, true);
+    if (!part->brief->await(call) || !part->brief->take(call) || call->error || call->lengths_differ)
+        return false;
+    part->base.comm->running = NULL;
+    complete(part);
+    return true;
+}
+
 void hier_part_wait(weft_request *request, const void *caller) {
     hier_part *part = part_of(request);
     weft_comm *comm = request->comm;
-    if (part->state == HIER_COMPLETE)
+    if (part->state == HIER_COMPLETE || (part->state == HIER_BRIEF && end_briefly(part)))
         return;
+    if (part->state == HIER_BRIEF)
+        unfold(part);
     comm->running = comm->queued = NULL; /* where it was alone */
     comm->queued_last = &comm->queued;
     comm->agent->parts--;
@@ -172,6 +202,44 @@ static void refuse(hier_part *part) {
     part->base.comm->agent->completions++;
 }
 
+/* It has its meeting. */
+static void set_off(hier_part *part) {
+    weft_comm *comm = part->base.comm;
+    const bool alone = !comm->running && !comm->queued;
+    part->state = HIER_QUEUED;
+    if (alone && advance(part))
+        return;
+    if (part->ring || part->state != HIER_QUEUED)
+        link_to(&comm->running, part);
+    else
+        queue(part);
+    if (!alone)
+        hier_parts_progress(comm);
+}
+
+bool hier_part_begin_briefly(hier_part *part) {
+    weft_comm *comm = part->base.comm;
+    hier_call *call = &part->call;
+    if (comm->running || comm->queued || comm->member->retired)
+        return false;
+    hier_take_briefly(call, comm, &part->arguments);
+    intra_let_wait(&call->meeting, false);
+    part->base.active = true;
+    (void)hier_observe_start(comm, part->arguments.row); /* nobody traces */
+    comm->agent->parts++;
+    if (intra_is_free(&call->meeting)) {
+        hier_occupy(call);
+        if (part->brief->give(call)) {
+            part->state = HIER_BRIEF;
+            link_to(&comm->running, part);
+            return true;
+        }
+    }
+    hier_begin(call, false);
+    set_off(part);
+    return true;
+}
+
 void hier_part_restart(weft_request *request) {
     hier_part *part = part_of(request);
     weft_comm *comm = part->base.comm;
@@ -183,19 +251,10 @@ void hier_part_restart(weft_request *request) {
     if (part->arguments.staging)
         hier_staging_pack(part->arguments.staging);
     hier_take(&part->call, false);
-    part->state = HIER_QUEUED;
     part->base.active = true;
     part->began_ticks = hier_observe_start(comm, part->arguments.row);
     comm->agent->parts++;
-    bool alone = !comm->running && !comm->queued;
-    if (alone && advance(part))
-        return;
-    if (part->ring || part->state != HIER_QUEUED)
-        link_to(&comm->running, part);
-    else
-        queue(part);
-    if (!alone)
-        hier_parts_progress(comm);
+    set_off(part);
 }
 
 int hier_part_conclude(const hier_part *part) {

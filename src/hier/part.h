@@ -4,7 +4,8 @@
  * persistent ones.
  *
  *     queued ──its slot is free──▶ running ──its function is through──▶ complete
- *                                     └──it failed──▶ settling ──nobody uses anything of it──▶ complete
+ *                                   ▲ └──it failed──▶ settling ──nobody uses anything of it──▶ complete
+ *     brief (brief.h): it has given ┘
  *
  * Any call in which the thread waits or tests moves all of its parts on (hier_agent_progress). Those of a communicator are queued in
  * the order of their calls, and at most as many run as its team has slots. A part is its thread's alone; the network's share
@@ -15,19 +16,21 @@
 #ifndef HIER_PART_H
 #define HIER_PART_H
 
+#include <hier/brief.h>
 #include <hier/checked.h>
 #include <hier/message.h>
 #include <hier/thread.h>
 
-enum hier_part_state { HIER_QUEUED, HIER_RUNNING, HIER_SETTLING, HIER_COMPLETE };
+enum hier_part_state { HIER_BRIEF, HIER_QUEUED, HIER_RUNNING, HIER_SETTLING, HIER_COMPLETE };
 
 typedef struct hier_part {
     weft_request base; /* its next_free links the communicator's lists of parts, too */
     enum hier_part_state state;
     hier_collective *run;
-    bool prepared;            /* it may have a ring, staged memory or types that it keeps */
-    uint64_t alike;           /* such calls are begun by repeating it: hier_arguments.number; 0: none are */
-    hier_arguments arguments; /* on staged memory, if there is some */
+    const hier_brief_steps *brief; /* where it may be; else NULL */
+    bool prepared;                 /* it may have a ring, staged memory or types that it keeps */
+    uint64_t alike;                /* such calls are begun by repeating it: hier_arguments.number; 0: none are */
+    hier_arguments arguments;      /* on staged memory, if there is some */
     hier_call call;
     intra_scratch scratch[INTRA_SCRATCHES];
     hier_ring *ring; /* of a persistent one, else NULL */
@@ -58,6 +61,9 @@ static inline hier_part *hier_part_alike(const weft_comm *comm, const hier_argum
 }
 
 void hier_part_repeat(hier_part *part, const void *caller, weft_request **request);
+
+/** The same for a brief one that is to be started, if nothing else is under way; false: nothing was done. */
+bool hier_part_begin_briefly(hier_part *part);
 
 /** Starts one that is prepared and not active. */
 void hier_part_restart(weft_request *request);

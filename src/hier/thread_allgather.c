@@ -65,9 +65,7 @@ static bool by_inline(hier_call *call) {
     HIER_OVER;
 }
 
-int hier_brief_allgather(weft_comm *comm, const hier_arguments *arguments) {
-    return hier_run_briefly(comm, arguments, hier_give_inline, hier_brief_ready, take);
-}
+HIER_DEFINE_BRIEF(allgather, hier_give_inline, hier_brief_ready, take)
 
 static core_data place_at(const hier_call *call, int thread) {
     return hier_received_by(call, thread, (size_t)call->comm->thread, call->arguments->bytes);

@@ -129,9 +129,7 @@ static inline bool await_all(hier_call *call) {
     return hier_brief_sync(call, HIER_OFFERED);
 }
 
-int hier_brief_allgatherv(weft_comm *comm, const hier_arguments *arguments) {
-    return hier_run_briefly(comm, arguments, give, await_all, take_bundles);
-}
+HIER_DEFINE_BRIEF(allgatherv, give, await_all, take_bundles)
 
 static bool on_one_node(hier_call *call) {
     HIER_RESUME(call);

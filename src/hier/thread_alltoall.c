@@ -249,9 +249,7 @@ static bool by_inline(hier_call *call) {
     HIER_OVER;
 }
 
-int hier_brief_alltoall(weft_comm *comm, const hier_arguments *arguments) {
-    return hier_run_briefly(comm, arguments, put_cell, hier_brief_ready, take_cells);
-}
+HIER_DEFINE_BRIEF(alltoall, put_cell, hier_brief_ready, take_cells)
 
 /* By flags, or by slices. */
 static bool by_offers(hier_call *call) {

@@ -389,9 +389,7 @@ static inline bool take_bundles(hier_call *call) {
     return true;
 }
 
-int hier_brief_alltoallv(weft_comm *comm, const hier_arguments *arguments) {
-    return hier_run_briefly(comm, arguments, give, await_all, take_bundles);
-}
+HIER_DEFINE_BRIEF(alltoallv, give, await_all, take_bundles)
 
 static bool on_one_node(hier_call *call) {
     HIER_RESUME(call);

@@ -67,9 +67,7 @@ static inline bool take(hier_call *call) {
     return true;
 }
 
-int hier_brief_barrier(weft_comm *comm, const hier_arguments *arguments) {
-    return hier_run_briefly(comm, arguments, give, hier_brief_ready, take);
-}
+HIER_DEFINE_BRIEF(barrier, give, hier_brief_ready, take)
 
 bool hier_thread_barrier(hier_call *call) {
     /* A collective without data comes here too. Once: what is entrusted to the leader it reads. */

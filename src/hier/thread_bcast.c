@@ -47,9 +47,7 @@ static inline bool take(hier_call *call) {
     return true;
 }
 
-int hier_brief_bcast(weft_comm *comm, const hier_arguments *arguments) {
-    return hier_run_briefly(comm, arguments, give, hier_brief_root, take);
-}
+HIER_DEFINE_BRIEF(bcast, give, hier_brief_root, take)
 
 static bool by_inline(hier_call *call) {
     const hier_arguments *arguments = call->arguments;

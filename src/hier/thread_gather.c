@@ -127,9 +127,7 @@ static inline bool take(hier_call *call) {
     return true;
 }
 
-int hier_brief_gather(weft_comm *comm, const hier_arguments *arguments) {
-    return hier_run_briefly(comm, arguments, give, hier_brief_others, take);
-}
+HIER_DEFINE_BRIEF(gather, give, hier_brief_others, take)
 
 static bool by_inline(hier_call *call) {
     bool root = hier_is_root(call);

@@ -109,9 +109,7 @@ static inline bool take(hier_call *call) {
     return true;
 }
 
-int hier_brief_reduce_scatter(weft_comm *comm, const hier_arguments *arguments) {
-    return hier_run_briefly(comm, arguments, hier_give_inline, hier_brief_ready, take);
-}
+HIER_DEFINE_BRIEF(reduce_scatter, hier_give_inline, hier_brief_ready, take)
 
 static bool by_inline(hier_call *call) {
     blocks of;

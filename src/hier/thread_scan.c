@@ -92,9 +92,7 @@ static inline bool take(hier_call *call) {
     return true;
 }
 
-int hier_brief_scan(weft_comm *comm, const hier_arguments *arguments) {
-    return hier_run_briefly(comm, arguments, hier_give_inline, first_are_here, take);
-}
+HIER_DEFINE_BRIEF(scan, hier_give_inline, first_are_here, take)
 
 static bool by_inline(hier_call *call) {
     HIER_RESUME(call);

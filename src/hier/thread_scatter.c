@@ -70,9 +70,7 @@ static inline bool take(hier_call *call) {
     return true;
 }
 
-int hier_brief_scatter(weft_comm *comm, const hier_arguments *arguments) {
-    return hier_run_briefly(comm, arguments, give, hier_brief_root, take);
-}
+HIER_DEFINE_BRIEF(scatter, give, hier_brief_root, take)
 
 static bool by_inline(hier_call *call) {
     bool root = hier_is_root(call), root_node = hier_on_root_node(call);

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <numeric>
+#include <thread>
 
 namespace {
 
@@ -16,10 +17,13 @@ int element(int round, int from, int to, int i) {
     return round * 1000003 + from * 1009 + to * 101 + i;
 }
 
+enum form_of_call { BLOCKING, WAITED_FOR, TESTED, EITHER };
+
 // One rank's memory for all calls, which stays where it is.
 class rank_of {
   public:
-    rank_of(weft_comm *comm, std::atomic<int> *arrived) : comm(comm), arrived(arrived) {
+    rank_of(weft_comm *comm, std::atomic<int> *arrived, form_of_call form)
+        : comm(comm), arrived(arrived), form(form), own((uint64_t)weft_rank(comm) + 10) {
         rank = weft_rank(comm);
         size = weft_size(comm);
         for (int r = 0, at = 0; r < size; at += uneven[r++]) {
@@ -36,6 +40,8 @@ class rank_of {
 
     weft_comm *comm;
     std::atomic<int> *arrived; // by rank: the rounds of barriers that it has come to
+    form_of_call form;
+    threads::Random own;
     int rank, size;
     std::vector<int> send = std::vector<int>(most_threads * (longest + 1)), recv = send;
     size_t uneven[most_threads], one_long[most_threads], to_each[most_threads];
@@ -63,6 +69,32 @@ class rank_of {
     }
 };
 
+// The code of a nonblocking call, at its end.
+int finish(rank_of &me, int code, weft_request *request) {
+    const bool tests = me.form == TESTED || (me.form == EITHER && me.own.below(2));
+    int done = !tests;
+    while (!code && !done) {
+        code = weft_test(&request, &done, WEFT_STATUS_IGNORE);
+        std::this_thread::yield();
+    }
+    return code || tests ? code : weft_wait(&request, WEFT_STATUS_IGNORE);
+}
+
+bool blocks(rank_of &me) {
+    return me.form == BLOCKING || (me.form == EITHER && me.own.below(3) == 0);
+}
+
+// A collective in the form that this rank has just now.
+#define CALL(me, name, ...)                                                                                            \
+    [&] {                                                                                                              \
+        if (blocks(me))                                                                                                \
+            return weft_##name(__VA_ARGS__ me.comm);                                                                   \
+        weft_request *request = WEFT_REQUEST_NULL;                                                                     \
+        const int code = weft_i##name(__VA_ARGS__ me.comm, &request);                                                  \
+        me.own.dawdle();                                                                                               \
+        return finish(me, code, request);                                                                              \
+    }()
+
 struct collective {
     const char *name;
     std::function<void(rank_of &me, int round)> run;
@@ -70,7 +102,7 @@ struct collective {
 
 void allreduce(rank_of &me, int round, size_t count, bool in_place) {
     const int *send = me.fill(round, in_place ? me.recv.data() : me.send.data(), count);
-    EXPECT_OK(weft_allreduce(in_place ? WEFT_IN_PLACE : send, me.recv.data(), count, WEFT_INT, WEFT_SUM, me.comm));
+    EXPECT_OK(CALL(me, allreduce, in_place ? WEFT_IN_PLACE : send, me.recv.data(), count, WEFT_INT, WEFT_SUM, ));
     for (size_t i = 0; i < count; i++)
         ASSERT_EQ(me.sum(round, (int)i), me.recv[i]) << i;
 }
@@ -79,14 +111,14 @@ void reduce_scatter(rank_of &me, int round, bool in_place) {
     const size_t whole = std::accumulate(me.uneven, me.uneven + me.size, size_t(0));
     const int *send = me.fill(round, in_place ? me.recv.data() : me.send.data(), whole);
     EXPECT_OK(
-        weft_reduce_scatter(in_place ? WEFT_IN_PLACE : send, me.recv.data(), me.uneven, WEFT_INT, WEFT_SUM, me.comm));
+        CALL(me, reduce_scatter, in_place ? WEFT_IN_PLACE : send, me.recv.data(), me.uneven, WEFT_INT, WEFT_SUM, ));
     for (size_t i = 0; i < me.uneven[me.rank]; i++)
         ASSERT_EQ(me.sum(round, (int)(me.starts[me.rank] + (ptrdiff_t)i)), me.recv[i]) << i;
 }
 
 void reduce_scatter_block(rank_of &me, int round) {
     const int *send = me.fill(round, me.send.data(), 2 * (size_t)me.size);
-    EXPECT_OK(weft_reduce_scatter_block(send, me.recv.data(), 2, WEFT_INT, WEFT_SUM, me.comm));
+    EXPECT_OK(CALL(me, reduce_scatter_block, send, me.recv.data(), 2, WEFT_INT, WEFT_SUM, ));
     for (int i = 0; i < 2; i++)
         ASSERT_EQ(me.sum(round, 2 * me.rank + i), me.recv[(size_t)i]) << i;
 }
@@ -94,8 +126,7 @@ void reduce_scatter_block(rank_of &me, int round) {
 void allgather(rank_of &me, int round, size_t count, bool in_place) {
     int *place = me.recv.data() + (size_t)me.rank * count;
     const int *send = me.fill(round, in_place ? place : me.send.data(), count);
-    EXPECT_OK(
-        weft_allgather(in_place ? WEFT_IN_PLACE : send, count, WEFT_INT, me.recv.data(), count, WEFT_INT, me.comm));
+    EXPECT_OK(CALL(me, allgather, in_place ? WEFT_IN_PLACE : send, count, WEFT_INT, me.recv.data(), count, WEFT_INT, ));
     for (int from = 0; from < me.size; from++)
         for (size_t i = 0; i < count; i++)
             ASSERT_EQ(element(round, from, 0, (int)i), me.recv[(size_t)from * count + i]) << from;
@@ -105,8 +136,8 @@ void allgatherv(rank_of &me, int round, const size_t *counts, const ptrdiff_t *s
     int *place = me.recv.data() + starts[me.rank];
     const size_t own = counts[me.rank];
     const int *send = me.fill(round, in_place ? place : me.send.data(), own);
-    EXPECT_OK(weft_allgatherv(in_place ? WEFT_IN_PLACE : send, own, WEFT_INT, me.recv.data(), counts, starts, WEFT_INT,
-                              me.comm));
+    EXPECT_OK(CALL(me, allgatherv, in_place ? WEFT_IN_PLACE : send, own, WEFT_INT, me.recv.data(), counts, starts,
+                   WEFT_INT, ));
     for (int from = 0; from < me.size; from++)
         for (size_t i = 0; i < counts[from]; i++)
             ASSERT_EQ(element(round, from, 0, (int)i), me.recv[(size_t)starts[from] + i]) << from;
@@ -122,7 +153,7 @@ void alltoall(rank_of &me, int round, size_t count, bool in_place) {
     int *at = in_place ? me.recv.data() : me.send.data();
     auto each = [&](int) { return count; };
     me.fill_blocks(round, at, each, [&](int to) { return to * (ptrdiff_t)count; });
-    EXPECT_OK(weft_alltoall(in_place ? WEFT_IN_PLACE : at, count, WEFT_INT, me.recv.data(), count, WEFT_INT, me.comm));
+    EXPECT_OK(CALL(me, alltoall, in_place ? WEFT_IN_PLACE : at, count, WEFT_INT, me.recv.data(), count, WEFT_INT, ));
     expect_blocks(me, round, each, (int)count);
 }
 
@@ -132,23 +163,23 @@ void alltoallv(rank_of &me, int round, bool typed, bool in_place) {
     auto each = [&](int other) { return me.to_each[other]; };
     me.fill_blocks(round, at, each, [&](int to) { return me.each_starts[to]; });
     const void *send = in_place ? WEFT_IN_PLACE : at;
-    EXPECT_OK(typed ? weft_alltoallw(send, me.to_each, me.byte_starts, me.types, me.recv.data(), me.to_each,
-                                     me.byte_starts, me.types, me.comm)
-                    : weft_alltoallv(send, me.to_each, me.each_starts, WEFT_INT, me.recv.data(), me.to_each,
-                                     me.each_starts, WEFT_INT, me.comm));
+    EXPECT_OK(typed ? CALL(me, alltoallw, send, me.to_each, me.byte_starts, me.types, me.recv.data(), me.to_each,
+                           me.byte_starts, me.types, )
+                    : CALL(me, alltoallv, send, me.to_each, me.each_starts, WEFT_INT, me.recv.data(), me.to_each,
+                           me.each_starts, WEFT_INT, ));
     expect_blocks(me, round, each, 4);
 }
 
 void barrier(rank_of &me, int round) {
     me.arrived[me.rank].store(round + 1, std::memory_order_relaxed);
-    EXPECT_OK(weft_barrier(me.comm));
+    EXPECT_OK(CALL(me, barrier, ));
     for (int other = 0; other < me.size; other++) // the barrier is what orders them
         EXPECT_GE(me.arrived[other].load(std::memory_order_relaxed), round + 1);
 }
 
 void bcast(rank_of &me, int round, int root, size_t count) {
     me.fill(round, me.recv.data(), count);
-    EXPECT_OK(weft_bcast(me.recv.data(), count, WEFT_INT, root, me.comm));
+    EXPECT_OK(CALL(me, bcast, me.recv.data(), count, WEFT_INT, root, ));
     for (size_t i = 0; i < count; i++)
         ASSERT_EQ(element(round, root, 0, (int)i), me.recv[i]) << i;
 }
@@ -156,7 +187,7 @@ void bcast(rank_of &me, int round, int root, size_t count) {
 void reduce(rank_of &me, int round, int root, bool in_place) {
     const bool from_recv = in_place && me.rank == root;
     const int *send = me.fill(round, from_recv ? me.recv.data() : me.send.data(), 3);
-    EXPECT_OK(weft_reduce(from_recv ? WEFT_IN_PLACE : send, me.recv.data(), 3, WEFT_INT, WEFT_SUM, root, me.comm));
+    EXPECT_OK(CALL(me, reduce, from_recv ? WEFT_IN_PLACE : send, me.recv.data(), 3, WEFT_INT, WEFT_SUM, root, ));
     for (int i = 0; me.rank == root && i < 3; i++)
         ASSERT_EQ(me.sum(round, i), me.recv[(size_t)i]) << i;
 }
@@ -164,7 +195,7 @@ void reduce(rank_of &me, int round, int root, bool in_place) {
 void gather(rank_of &me, int round, int root, bool in_place) {
     const bool from_recv = in_place && me.rank == root;
     const int *send = me.fill(round, from_recv ? me.recv.data() + 2 * root : me.send.data(), 2);
-    EXPECT_OK(weft_gather(from_recv ? WEFT_IN_PLACE : send, 2, WEFT_INT, me.recv.data(), 2, WEFT_INT, root, me.comm));
+    EXPECT_OK(CALL(me, gather, from_recv ? WEFT_IN_PLACE : send, 2, WEFT_INT, me.recv.data(), 2, WEFT_INT, root, ));
     for (int i = 0; me.rank == root && i < 2 * me.size; i++)
         ASSERT_EQ(element(round, i / 2, 0, i % 2), me.recv[(size_t)i]) << i;
 }
@@ -173,8 +204,8 @@ void scatter(rank_of &me, int round, int root, size_t count, bool in_place) {
     me.fill_blocks(
         round, me.send.data(), [&](int) { return count; }, [&](int to) { return to * (ptrdiff_t)count; });
     const bool stays = in_place && me.rank == root;
-    EXPECT_OK(weft_scatter(me.send.data(), count, WEFT_INT, stays ? WEFT_IN_PLACE : me.recv.data(), count, WEFT_INT,
-                           root, me.comm));
+    EXPECT_OK(CALL(me, scatter, me.send.data(), count, WEFT_INT, stays ? WEFT_IN_PLACE : me.recv.data(), count,
+                   WEFT_INT, root, ));
     for (size_t i = 0; !stays && i < count; i++)
         ASSERT_EQ(element(round, root, me.rank, (int)i), me.recv[i]) << i;
 }
@@ -183,8 +214,8 @@ void scatter(rank_of &me, int round, int root, size_t count, bool in_place) {
 void scan(rank_of &me, int round, bool before, bool in_place) {
     const int *send = me.fill(round, in_place ? me.recv.data() : me.send.data(), 2);
     const void *given = in_place ? WEFT_IN_PLACE : send;
-    EXPECT_OK(before ? weft_exscan(given, me.recv.data(), 2, WEFT_INT, WEFT_SUM, me.comm)
-                     : weft_scan(given, me.recv.data(), 2, WEFT_INT, WEFT_SUM, me.comm));
+    EXPECT_OK(before ? CALL(me, exscan, given, me.recv.data(), 2, WEFT_INT, WEFT_SUM, )
+                     : CALL(me, scan, given, me.recv.data(), 2, WEFT_INT, WEFT_SUM, ));
     for (int i = 0, end = me.rank + !before; end && i < 2; i++) {
         int sum = 0;
         for (int from = 0; from < end; from++)
@@ -229,6 +260,7 @@ const std::vector<collective> collectives = {
 struct team {
     int threads;
     weft_wait_policy wait;
+    form_of_call form;
 };
 
 class Brief : public ::testing::TestWithParam<team> {
@@ -239,7 +271,7 @@ class Brief : public ::testing::TestWithParam<team> {
         ASSERT_EQ(WEFT_SUCCESS, weft_init(&options)) << weft_last_error();
         std::atomic<int> arrived[most_threads] = {};
         misuse::in_team(GetParam().threads, [&](weft_comm *comm, int) {
-            rank_of me(comm, arrived);
+            rank_of me(comm, arrived, GetParam().form);
             calls(me);
         });
         EXPECT_OK(weft_finalize());
@@ -260,11 +292,11 @@ TEST_P(Brief, OneAgainAndAgain) {
 
 TEST_P(Brief, AllInAnyOrder) {
     on_ranks([](rank_of &me) {
-        threads::Random order(1), own((uint64_t)me.rank + 10);
+        threads::Random order(1);
         for (int round = 0; round < effort::rounds(3000); round++) {
             const collective &one = collectives[order.below(collectives.size())];
             SCOPED_TRACE(one.name);
-            own.dawdle();
+            me.own.dawdle();
             one.run(me, round);
         }
     });
@@ -273,7 +305,7 @@ TEST_P(Brief, AllInAnyOrder) {
 // What was begun before and is under way keeps its slot, so that brief calls behind it wait for theirs, and drive it.
 TEST_P(Brief, WithOthersUnderWay) {
     on_ranks([](rank_of &me) {
-        threads::Random order(2), own((uint64_t)me.rank + 10);
+        threads::Random order(2);
         for (int round = 0; round < effort::rounds(240); round++) {
             int mine = me.rank + round, sum = 0;
             weft_request *request = WEFT_REQUEST_NULL;
@@ -281,7 +313,7 @@ TEST_P(Brief, WithOthersUnderWay) {
             for (uint64_t i = order.below(40); i > 0; i--) {
                 const collective &one = collectives[order.below(collectives.size())];
                 SCOPED_TRACE(one.name);
-                own.dawdle();
+                me.own.dawdle();
                 one.run(me, round);
             }
             EXPECT_OK(weft_wait(&request, WEFT_STATUS_IGNORE));
@@ -298,21 +330,20 @@ TEST_P(Brief, OneCallsSomethingElse) {
         const size_t usual = (odd + 7) % collectives.size();
         SCOPED_TRACE(std::string(collectives[odd].name) + " where others call " + collectives[usual].name);
         on_ranks([&](rank_of &me) {
-            threads::Random own((uint64_t)me.rank + 10);
             int first = 1, second = 0;
-            auto sum = [&] { return weft_allreduce(&first, &second, 1, WEFT_INT, WEFT_SUM, me.comm); };
-            auto all = [&] { return weft_allgather(&first, 1, WEFT_INT, me.recv.data(), 1, WEFT_INT, me.comm); };
+            auto sum = [&] { return CALL(me, allreduce, &first, &second, 1, WEFT_INT, WEFT_SUM, ); };
+            auto all = [&] { return CALL(me, allgather, &first, 1, WEFT_INT, me.recv.data(), 1, WEFT_INT, ); };
             for (int round = 0; round < 20; round++) {
                 collectives[odd].run(me, round);
                 collectives[usual].run(me, round);
                 EXPECT_OK(sum());
                 EXPECT_OK(all());
             }
-            own.dawdle();
+            me.own.dawdle();
             const int code = me.rank == me.size - 1 ? sum() : all();
             EXPECT_EQ(WEFT_ERR_MISMATCH, code) << weft_last_error();
-            misuse::expect_sentence(
-                {"rank " + std::to_string(me.size - 1) + " called weft_allreduce", "weft_allgather"}, "the first");
+            misuse::expect_sentence({"rank " + std::to_string(me.size - 1) + " called weft_", "allreduce", "allgather"},
+                                    "the first");
             EXPECT_EQ(WEFT_ERR_MISMATCH, weft_barrier(me.comm));
             EXPECT_EQ(WEFT_ERR_MISMATCH, weft_barrier(me.comm));
         });
@@ -325,7 +356,6 @@ TEST_P(Brief, OneSendsMore) {
         GTEST_SKIP() << "there is nobody else";
     for (const bool to_all : {true, false})
         on_ranks([&](rank_of &me) {
-            threads::Random own((uint64_t)me.rank + 10);
             size_t counts[most_threads], sent[most_threads], sends = 1;
             ptrdiff_t starts[most_threads];
             for (int rank = 0; rank < me.size; rank++) {
@@ -333,14 +363,14 @@ TEST_P(Brief, OneSendsMore) {
                 starts[rank] = 8 * rank;
             }
             auto call = [&] {
-                return to_all ? weft_allgatherv(me.send.data(), sends, WEFT_INT, me.recv.data(), counts, starts,
-                                                WEFT_INT, me.comm)
-                              : weft_alltoallv(me.send.data(), sent, starts, WEFT_INT, me.recv.data(), counts, starts,
-                                               WEFT_INT, me.comm);
+                return to_all ? CALL(me, allgatherv, me.send.data(), sends, WEFT_INT, me.recv.data(), counts, starts,
+                                     WEFT_INT, )
+                              : CALL(me, alltoallv, me.send.data(), sent, starts, WEFT_INT, me.recv.data(), counts,
+                                     starts, WEFT_INT, );
             };
             for (int round = 0; round < 20; round++)
                 EXPECT_OK(call());
-            own.dawdle();
+            me.own.dawdle();
             if (me.rank == 0) {
                 sends = sent[1] = 5;
                 counts[0] = to_all ? 5 : 1;
@@ -348,7 +378,7 @@ TEST_P(Brief, OneSendsMore) {
             const int code = call();
             if (code) {
                 EXPECT_EQ(WEFT_ERR_MISMATCH, code) << weft_last_error();
-                misuse::expect_sentence(to_all ? misuse::words{"rank 0 called weft_allgatherv"}
+                misuse::expect_sentence(to_all ? misuse::words{"rank 0 called weft_"}
                                                : misuse::words{"sends rank 1 20 bytes", "expects 4"},
                                         "another length");
             }
@@ -358,13 +388,19 @@ TEST_P(Brief, OneSendsMore) {
 
 std::string name_of(const ::testing::TestParamInfo<team> &info) {
     const char *waits[] = {"default", "auto", "spin", "yield", "block"};
-    return std::to_string(info.param.threads) + waits[info.param.wait];
+    const char *forms[] = {"", "nonblocking", "tested", "either"};
+    return std::to_string(info.param.threads) + waits[info.param.wait] + forms[info.param.form];
 }
 
 INSTANTIATE_TEST_SUITE_P(Teams, Brief,
-                         ::testing::Values(team{1, WEFT_WAIT_AUTO}, team{2, WEFT_WAIT_AUTO}, team{2, WEFT_WAIT_SPIN},
-                                           team{2, WEFT_WAIT_BLOCK}, team{3, WEFT_WAIT_AUTO}, team{5, WEFT_WAIT_YIELD},
-                                           team{8, WEFT_WAIT_AUTO}, team{8, WEFT_WAIT_BLOCK}),
+                         ::testing::Values(team{1, WEFT_WAIT_AUTO, BLOCKING}, team{2, WEFT_WAIT_AUTO, BLOCKING},
+                                           team{2, WEFT_WAIT_SPIN, BLOCKING}, team{2, WEFT_WAIT_BLOCK, BLOCKING},
+                                           team{3, WEFT_WAIT_AUTO, BLOCKING}, team{5, WEFT_WAIT_YIELD, BLOCKING},
+                                           team{8, WEFT_WAIT_AUTO, BLOCKING}, team{8, WEFT_WAIT_BLOCK, BLOCKING},
+                                           team{2, WEFT_WAIT_AUTO, WAITED_FOR}, team{3, WEFT_WAIT_BLOCK, WAITED_FOR},
+                                           team{2, WEFT_WAIT_AUTO, TESTED}, team{1, WEFT_WAIT_AUTO, EITHER},
+                                           team{2, WEFT_WAIT_AUTO, EITHER}, team{5, WEFT_WAIT_AUTO, EITHER},
+                                           team{8, WEFT_WAIT_BLOCK, EITHER}),
                          name_of);
 
 } // namespace
