@@ -75,10 +75,12 @@ bool hier_may_be_brief(weft_comm *comm, const hier_arguments *arguments) {
     case INTER_REDUCE_SCATTER:
     case INTER_REDUCE_SCATTER_BLOCK:
         return by == HIER_INLINE;
+    case INTER_GATHERV:
+    case INTER_SCATTERV:
     case INTER_ALLGATHERV:
     case INTER_ALLTOALLV:
     case INTER_ALLTOALLW:
-        return true;
+        return by != HIER_DIRECT;
     default:
         return false;
     }

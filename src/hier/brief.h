@@ -40,7 +40,9 @@ typedef struct hier_brief_steps {
     ONE(INTER_REDUCE, reduce)                                                                                          \
     ONE(INTER_ALLREDUCE, allreduce)                                                                                    \
     ONE(INTER_GATHER, gather)                                                                                          \
+    ONE(INTER_GATHERV, gatherv)                                                                                        \
     ONE(INTER_SCATTER, scatter)                                                                                        \
+    ONE(INTER_SCATTERV, scatterv)                                                                                      \
     ONE(INTER_ALLGATHER, allgather)                                                                                    \
     ONE(INTER_ALLGATHERV, allgatherv)                                                                                  \
     ONE(INTER_ALLTOALL, alltoall)                                                                                      \

@@ -52,10 +52,12 @@ static inline int hier_check_own(weft_comm *comm, hier_arguments *a) {
 
 /* The arrays of a brief call have the same in them as the last one's, but may lie elsewhere. */
 static inline void hier_find_arrays(hier_arguments *found, const hier_arguments *a) {
-    found->recv_counts = a->recv_counts;
-    if (a->collective != INTER_REDUCE_SCATTER)
+    const unsigned alltoalls = INTER_BIT(INTER_ALLTOALLV) | INTER_BIT(INTER_ALLTOALLW);
+    if (a->collective != INTER_SCATTERV)
+        found->recv_counts = a->recv_counts;
+    if (!inter_is(a->collective, INTER_BIT(INTER_SCATTERV) | INTER_BIT(INTER_REDUCE_SCATTER)))
         found->recv_displs = a->recv_displs;
-    if (inter_is(a->collective, INTER_BIT(INTER_ALLTOALLV) | INTER_BIT(INTER_ALLTOALLW))) {
+    if (inter_is(a->collective, alltoalls | INTER_BIT(INTER_SCATTERV))) {
         found->send_counts = a->send_counts;
         found->send_displs = a->send_displs;
     }

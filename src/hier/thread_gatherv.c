@@ -15,6 +15,7 @@
  * long read them, straight to their places, while who has a short one, there or elsewhere, waits for nothing.
  */
 #include <core/error.h>
+#include <hier/brief.h>
 #include <hier/bundle.h>
 #include <hier/manifest.h>
 #include <string.h>
@@ -85,13 +86,17 @@ static void put_at_root(hier_call *call) {
         hier_move(call, hier_block_of(&blocks, self), hier_own_sent(call, 0, expected), (intra_slice){0, expected});
 }
 
-static void offer_blocks(hier_call *call) {
-    hier_blocks *blocks = &call->blocks;
-    *blocks = hier_received_blocks(call->arguments);
-    if (!hier_single_node(call) && !hier_is_direct(call))
-        hier_blocks_join(call, blocks, call->comm->node);
-    hier_show_blocks(call, blocks);
+static void show_places(hier_call *call) {
+    hier_bundle_nothing(call);
+    hier_show_blocks(call, &call->blocks);
     intra_post(&call->meeting, HIER_OFFERED);
+}
+
+static void offer_places(hier_call *call) {
+    call->blocks = hier_received_blocks(call->arguments);
+    if (!hier_single_node(call) && !hier_is_direct(call))
+        hier_blocks_join(call, &call->blocks, call->comm->node);
+    show_places(call);
 }
 
 /* The leader's memory for the node's blocks, which may be its own block itself. What was bundled it puts there for its thread. */
@@ -147,11 +152,11 @@ static void bundle_or_offer(hier_call *call) {
     const bool root = hier_is_root(call);
     if (!root && hier_bundle_one(call, hier_own_sent(call, 0, bytes)))
         return;
-    hier_bundle_nothing(call);
     if (root) {
-        offer_blocks(call);
+        offer_places(call);
         return;
     }
+    hier_bundle_nothing(call);
     INTRA_SHOW(&call->meeting, send_size, bytes);
     INTRA_SHOW(&call->meeting, send, call->arguments->send);
     hier_show_layout(call);
@@ -170,6 +175,28 @@ static bool host_stays(const hier_call *call) {
 static bool is_read_late(const hier_call *call) {
     return !call->meeting.mine.bundled && !hier_on_root_node(call) && goes_by_cells(call);
 }
+
+/* On one node; what a thread has too much of for its cell it puts straight into the root's memory. */
+static inline bool give(hier_call *call) {
+    if (!hier_is_root(call)) {
+        if (!hier_bundle_one(call, hier_own_sent(call, 0, call->arguments->own_bytes)))
+            return false;
+    } else {
+        call->blocks = hier_received_blocks(call->arguments);
+        show_places(call);
+        put_at_root(call);
+    }
+    intra_post(&call->meeting, HIER_READY);
+    return true;
+}
+
+static inline bool take_bundles(hier_call *call) {
+    if (hier_is_root(call))
+        receive(call, &call->blocks);
+    return true;
+}
+
+HIER_DEFINE_BRIEF(gatherv, give, hier_brief_others, take_bundles)
 
 static bool by_flags(hier_call *call) {
     const int thread = call->comm->thread;
@@ -194,6 +221,7 @@ static bool by_flags(hier_call *call) {
     if (call->error)
         return true;
     intra_post(&call->meeting, HIER_READY);
+    HIER_ENTRANCE
     if (host && hier_single_node(call))
         HIER_AWAIT(call, hier_await_all(call, HIER_READY));
     if (host_stays(call) || is_read_late(call) || !hier_may_go(call))

@@ -14,6 +14,7 @@
  * Directly it has the short blocks, and says where the others lie (manifest.h): every thread takes its own, and in the root's buffer too.
  */
 #include <core/error.h>
+#include <hier/brief.h>
 #include <hier/bundle.h>
 #include <hier/manifest.h>
 #include <string.h>
@@ -69,7 +70,7 @@ static bool bundle(hier_call *call, const hier_blocks *blocks) {
 }
 
 /* The threads of the node need not wait for what the root does for the others. */
-static void give(hier_call *call) {
+static void give_all(hier_call *call) {
     hier_blocks *blocks = &call->blocks;
     *blocks = hier_sent_blocks(call->arguments);
     const bool several = !hier_single_node(call);
@@ -131,6 +132,30 @@ static int start_directly(hier_call *call) {
     return hier_manifests_start(call, given, false);
 }
 
+/* On one node. */
+static inline bool give(hier_call *call) {
+    if (!hier_is_root(call))
+        return true;
+    call->blocks = hier_sent_blocks(call->arguments);
+    if (!bundle(call, &call->blocks))
+        return false;
+    intra_post(&call->meeting, HIER_OFFERED);
+    return true;
+}
+
+static inline bool await_root(hier_call *call) {
+    return hier_is_root(call) || intra_is_here(&call->meeting, call->root_thread, HIER_OFFERED);
+}
+
+static inline bool take(hier_call *call) {
+    if (!hier_is_root(call) && !hier_has_bundled(call, call->root_thread))
+        return false;
+    take_from_root(call);
+    return true;
+}
+
+HIER_DEFINE_BRIEF(scatterv, give, await_root, take)
+
 static bool on_root_node(hier_call *call) {
     const bool root = hier_is_root(call);
     HIER_RESUME(call);
@@ -139,10 +164,11 @@ static bool on_root_node(hier_call *call) {
     else
         hier_network(call, call->root_thread, HIER_READY, start);
     if (root) {
-        give(call);
+        give_all(call);
         if (hier_is_direct(call))
             hier_drive_once(call, false);
     }
+    HIER_ENTRANCE
     HIER_AWAIT(call, hier_await(call, call->root_thread, HIER_OFFERED));
     take_from_root(call);
     if (!intra_offer_of(&call->meeting, call->root_thread)->bundled) {

@@ -22,8 +22,8 @@ enum form_of_call { BLOCKING, WAITED_FOR, TESTED, EITHER };
 // One rank's memory for all calls, which stays where it is.
 class rank_of {
   public:
-    rank_of(weft_comm *comm, std::atomic<int> *arrived, form_of_call form)
-        : comm(comm), arrived(arrived), form(form), own((uint64_t)weft_rank(comm) + 10) {
+    rank_of(weft_comm *handle, std::atomic<int> *rounds, form_of_call of)
+        : comm(handle), arrived(rounds), form(of), own((uint64_t)weft_rank(handle) + 10) {
         rank = weft_rank(comm);
         size = weft_size(comm);
         for (int r = 0, at = 0; r < size; at += uneven[r++]) {
@@ -200,6 +200,28 @@ void gather(rank_of &me, int round, int root, bool in_place) {
         ASSERT_EQ(element(round, i / 2, 0, i % 2), me.recv[(size_t)i]) << i;
 }
 
+void gatherv(rank_of &me, int round, int root, const size_t *counts, const ptrdiff_t *starts, bool in_place) {
+    const bool from_recv = in_place && me.rank == root;
+    const size_t own = counts[me.rank];
+    const int *send = me.fill(round, from_recv ? me.recv.data() + starts[root] : me.send.data(), own);
+    EXPECT_OK(CALL(me, gatherv, from_recv ? WEFT_IN_PLACE : send, own, WEFT_INT, me.recv.data(), counts, starts,
+                   WEFT_INT, root, ));
+    for (int from = 0; me.rank == root && from < me.size; from++)
+        for (size_t i = 0; i < counts[from]; i++)
+            ASSERT_EQ(element(round, from, 0, (int)i), me.recv[(size_t)starts[from] + i]) << from;
+}
+
+void scatterv(rank_of &me, int round, int root, const size_t *counts, const ptrdiff_t *starts, bool in_place) {
+    const bool stays = in_place && me.rank == root;
+    const size_t own = counts[me.rank];
+    me.fill_blocks(
+        round, me.send.data(), [&](int to) { return counts[to]; }, [&](int to) { return starts[to]; });
+    EXPECT_OK(CALL(me, scatterv, me.send.data(), counts, starts, WEFT_INT, stays ? WEFT_IN_PLACE : me.recv.data(), own,
+                   WEFT_INT, root, ));
+    for (size_t i = 0; !stays && i < own; i++)
+        ASSERT_EQ(element(round, root, me.rank, (int)i), me.recv[i]) << i;
+}
+
 void scatter(rank_of &me, int round, int root, size_t count, bool in_place) {
     me.fill_blocks(
         round, me.send.data(), [&](int) { return count; }, [&](int to) { return to * (ptrdiff_t)count; });
@@ -252,6 +274,10 @@ const std::vector<collective> collectives = {
     {"gather in place", [](rank_of &me, int round) { gather(me, round, 0, true); }},
     {"scatter", [](rank_of &me, int round) { scatter(me, round, 0, 2, false); }},
     {"scatter by the tray", [](rank_of &me, int round) { scatter(me, round, me.size - 1, 70, true); }},
+    {"gatherv", [](rank_of &me, int round) { gatherv(me, round, 0, me.uneven, me.starts, true); }},
+    {"gatherv, one long", [](rank_of &me, int round) { gatherv(me, round, 0, me.one_long, me.long_starts, false); }},
+    {"scatterv", [](rank_of &me, int round) { scatterv(me, round, me.size - 1, me.uneven, me.starts, true); }},
+    {"scatterv, one long", [](rank_of &me, int round) { scatterv(me, round, 0, me.one_long, me.long_starts, false); }},
     {"scan", [](rank_of &me, int round) { scan(me, round, false, false); }},
     {"scan in place", [](rank_of &me, int round) { scan(me, round, false, true); }},
     {"exscan", [](rank_of &me, int round) { scan(me, round, true, false); }},
