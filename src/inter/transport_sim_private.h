@@ -11,7 +11,7 @@
 /** A message, a posted receive or a fetch, in its receiver's list; a message's sender also keeps it until it was told. */
 typedef struct inter_sim_item {
     struct inter_sim_item *next, *next_sent;
-    inter_request *request; /* NULL: an active message that was complete at once, or whose sender took it back */
+    inter_request *request; /* NULL: a message that was complete at once, or an active one whose sender took it back */
     int source;
     uint64_t tag;
     void *buffer;
@@ -24,7 +24,7 @@ typedef struct inter_sim_item {
     bool handed;                    /* the listener knows of it, and will fetch or drop it */
     core_data data;                 /* of a fetch, or of a message that is to be fetched; else its type is NULL */
     struct inter_sim_item *message; /* of a fetch */
-    unsigned char payload[];        /* of one that was complete at once */
+    unsigned char payload[];        /* of one, or of a message, that was complete at once */
 } inter_sim_item;
 
 typedef struct inter_sim_list {
