@@ -340,7 +340,9 @@ static inline void hier_aim(hier_call *call, weft_comm *comm, hier_ring *ring, c
  * Takes the thread's next meeting. Field by field: setting the whole struct to 0 would take longer. Of what is aimed only the communicator, the
  * arguments and the ring are needed.
  */
-static inline void hier_take_meeting(hier_call *call, intra_member *member, bool waits) {
+static inline void hier_take_meeting(hier_call *call, bool waits) {
+    const weft_comm *comm = call->comm;
+    intra_member *member = call->ring ? &call->ring->intra->members[comm->thread] : comm->member;
     call->chain = hier_next_chain(member, call->ring, call->arguments);
     intra_take(&call->meeting, member, (uint32_t)(call->chain >> 32), waits);
     call->error = WEFT_SUCCESS;
@@ -366,8 +368,7 @@ static inline void hier_begin(hier_call *call, bool waits) {
 }
 
 static inline void hier_take(hier_call *call, bool waits) {
-    const weft_comm *comm = call->comm;
-    hier_take_meeting(call, call->ring ? &call->ring->intra->members[comm->thread] : comm->member, waits);
+    hier_take_meeting(call, waits);
     hier_begin(call, waits);
 }
 
@@ -377,7 +378,7 @@ static inline void hier_take_briefly(hier_call *call, weft_comm *comm, const hie
     call->arguments = arguments;
     call->ring = NULL;
     call->root_thread = arguments->root; /* of one process */
-    hier_take_meeting(call, comm->member, true);
+    hier_take_meeting(call, true);
 }
 
 /** Its slot is free: shows the others what it takes the meeting for. */

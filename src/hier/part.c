@@ -217,26 +217,16 @@ static void set_off(hier_part *part) {
         hier_parts_progress(comm);
 }
 
-bool hier_part_begin_briefly(hier_part *part) {
-    weft_comm *comm = part->base.comm;
+/* It has its meeting, and is alone. False: what it gives is not brief, or not yet. */
+static bool begin_briefly(hier_part *part) {
     hier_call *call = &part->call;
-    if (comm->running || comm->queued || comm->member->retired)
+    if (!intra_is_free(&call->meeting))
         return false;
-    hier_take_briefly(call, comm, &part->arguments);
-    intra_let_wait(&call->meeting, false);
-    part->base.active = true;
-    (void)hier_observe_start(comm, part->arguments.row); /* nobody traces */
-    comm->agent->parts++;
-    if (intra_is_free(&call->meeting)) {
-        hier_occupy(call);
-        if (part->brief->give(call)) {
-            part->state = HIER_BRIEF;
-            link_to(&comm->running, part);
-            return true;
-        }
-    }
-    hier_begin(call, false);
-    set_off(part);
+    hier_occupy(call);
+    if (!part->brief->give(call))
+        return false;
+    part->state = HIER_BRIEF;
+    link_to(&part->base.comm->running, part);
     return true;
 }
 
@@ -250,10 +240,13 @@ void hier_part_restart(weft_request *request) {
     }
     if (part->arguments.staging)
         hier_staging_pack(part->arguments.staging);
-    hier_take(&part->call, false);
+    hier_take_meeting(&part->call, false);
     part->base.active = true;
     part->began_ticks = hier_observe_start(comm, part->arguments.row);
     comm->agent->parts++;
+    if (part->brief && !comm->running && !comm->queued && begin_briefly(part))
+        return;
+    hier_begin(&part->call, false);
     set_off(part);
 }
 

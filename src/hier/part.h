@@ -62,9 +62,6 @@ static inline hier_part *hier_part_alike(const weft_comm *comm, const hier_argum
 
 void hier_part_repeat(hier_part *part, const void *caller, weft_request **request);
 
-/** The same for a brief one that is to be started, if nothing else is under way; false: nothing was done. */
-bool hier_part_begin_briefly(hier_part *part);
-
 /** Starts one that is prepared and not active. */
 void hier_part_restart(weft_request *request);
 

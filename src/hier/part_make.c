@@ -181,8 +181,7 @@ void hier_part_repeat(hier_part *part, const void *caller, weft_request **reques
     (void)hier_request_kept(&part->base.comm->free_requests[0]);
     part->arguments.caller = caller;
     hand_out(part, request);
-    if (!part->brief || !hier_part_begin_briefly(part))
-        hier_part_restart(*request);
+    hier_part_restart(*request);
 }
 
 static int make(weft_comm *comm, const hier_arguments *arguments, bool persistent, uint64_t number,
@@ -210,8 +209,8 @@ static int make(weft_comm *comm, const hier_arguments *arguments, bool persisten
     part->base.persistent = persistent;
     if (!part->prepared)
         part->alike = arguments->number;
-    part->brief =
-        part->alike && comm->checked[arguments->collective].brief ? hier_steps_of(arguments->collective) : NULL;
+    const bool brief = arguments->number && comm->checked[arguments->collective].brief && !arguments->strided;
+    part->brief = brief ? hier_steps_of(arguments->collective) : NULL;
     hand_out(part, request);
     if (!persistent)
         hier_part_restart(*request);

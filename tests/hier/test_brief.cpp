@@ -17,7 +17,7 @@ int element(int round, int from, int to, int i) {
     return round * 1000003 + from * 1009 + to * 101 + i;
 }
 
-enum form_of_call { BLOCKING, WAITED_FOR, TESTED, EITHER };
+enum form_of_call { BLOCKING, WAITED_FOR, TESTED, EITHER, PREPARED };
 
 // One rank's memory for all calls, which stays where it is.
 class rank_of {
@@ -80,6 +80,17 @@ int finish(rank_of &me, int code, weft_request *request) {
     return code || tests ? code : weft_wait(&request, WEFT_STATUS_IGNORE);
 }
 
+// The code of a persistent one.
+int run_once(rank_of &me, int code, weft_request *request) {
+    if (!code)
+        code = weft_start(&request);
+    me.own.dawdle();
+    if (!code)
+        code = weft_wait(&request, WEFT_STATUS_IGNORE);
+    EXPECT_OK(weft_request_free(&request));
+    return code;
+}
+
 bool blocks(rank_of &me) {
     return me.form == BLOCKING || (me.form == EITHER && me.own.below(3) == 0);
 }
@@ -90,6 +101,8 @@ bool blocks(rank_of &me) {
         if (blocks(me))                                                                                                \
             return weft_##name(__VA_ARGS__ me.comm);                                                                   \
         weft_request *request = WEFT_REQUEST_NULL;                                                                     \
+        if (me.form == PREPARED)                                                                                       \
+            return run_once(me, weft_##name##_init(__VA_ARGS__ me.comm, &request), request);                           \
         const int code = weft_i##name(__VA_ARGS__ me.comm, &request);                                                  \
         me.own.dawdle();                                                                                               \
         return finish(me, code, request);                                                                              \
@@ -348,10 +361,40 @@ TEST_P(Brief, WithOthersUnderWay) {
     });
 }
 
+// Persistent ones, alone and beside each other, in any order.
+TEST_P(Brief, PreparedOnceForAll) {
+    on_ranks([](rank_of &me) {
+        weft_request *requests[2] = {WEFT_REQUEST_NULL, WEFT_REQUEST_NULL};
+        int *gathered = me.recv.data() + 10;
+        EXPECT_OK(weft_allreduce_init(me.send.data(), me.recv.data(), 2, WEFT_INT, WEFT_SUM, me.comm, &requests[0]));
+        EXPECT_OK(weft_allgather_init(me.send.data(), 1, WEFT_INT, gathered, 1, WEFT_INT, me.comm, &requests[1]));
+        threads::Random together(3);
+        for (int round = 0; round < 60; round++) {
+            const bool both = together.below(2);
+            const size_t first = (both ? me.own : together).below(2);
+            me.fill(round, me.send.data(), 2);
+            for (size_t i : {first, 1 - first}) {
+                EXPECT_OK(weft_start(&requests[i]));
+                if (!both) {
+                    me.own.dawdle();
+                    EXPECT_OK(weft_wait(&requests[i], WEFT_STATUS_IGNORE));
+                }
+            }
+            EXPECT_OK(weft_waitall(2, requests, WEFT_STATUSES_IGNORE)); // of those that are active
+            for (int i = 0; i < 2; i++)
+                ASSERT_EQ(me.sum(round, i), me.recv[(size_t)i]) << round;
+            for (int from = 0; from < me.size; from++)
+                ASSERT_EQ(element(round, from, 0, 0), gathered[from]) << round;
+        }
+        EXPECT_OK(weft_request_free(&requests[0]));
+        EXPECT_OK(weft_request_free(&requests[1]));
+    });
+}
+
 // After many that went well one rank calls something else, at once or late: whoever notices names that rank, and all know it in the next call.
 TEST_P(Brief, OneCallsSomethingElse) {
-    if (GetParam().threads == 1)
-        GTEST_SKIP() << "there is nobody else";
+    if (GetParam().threads == 1 || GetParam().form == PREPARED)
+        GTEST_SKIP() << "there is nobody else, or it is noticed in another call";
     for (size_t odd = 0; odd < collectives.size(); odd++) {
         const size_t usual = (odd + 7) % collectives.size();
         SCOPED_TRACE(std::string(collectives[odd].name) + " where others call " + collectives[usual].name);
@@ -378,8 +421,8 @@ TEST_P(Brief, OneCallsSomethingElse) {
 
 // A block of another length than before, which its receivers do not expect.
 TEST_P(Brief, OneSendsMore) {
-    if (GetParam().threads == 1)
-        GTEST_SKIP() << "there is nobody else";
+    if (GetParam().threads == 1 || GetParam().form == PREPARED)
+        GTEST_SKIP() << "there is nobody else, or it is noticed in another call";
     for (const bool to_all : {true, false})
         on_ranks([&](rank_of &me) {
             size_t counts[most_threads], sent[most_threads], sends = 1;
@@ -414,7 +457,7 @@ TEST_P(Brief, OneSendsMore) {
 
 std::string name_of(const ::testing::TestParamInfo<team> &info) {
     const char *waits[] = {"default", "auto", "spin", "yield", "block"};
-    const char *forms[] = {"", "nonblocking", "tested", "either"};
+    const char *forms[] = {"", "nonblocking", "tested", "either", "persistent"};
     return std::to_string(info.param.threads) + waits[info.param.wait] + forms[info.param.form];
 }
 
@@ -426,7 +469,8 @@ INSTANTIATE_TEST_SUITE_P(Teams, Brief,
                                            team{2, WEFT_WAIT_AUTO, WAITED_FOR}, team{3, WEFT_WAIT_BLOCK, WAITED_FOR},
                                            team{2, WEFT_WAIT_AUTO, TESTED}, team{1, WEFT_WAIT_AUTO, EITHER},
                                            team{2, WEFT_WAIT_AUTO, EITHER}, team{5, WEFT_WAIT_AUTO, EITHER},
-                                           team{8, WEFT_WAIT_BLOCK, EITHER}),
+                                           team{8, WEFT_WAIT_BLOCK, EITHER}, team{2, WEFT_WAIT_AUTO, PREPARED},
+                                           team{5, WEFT_WAIT_BLOCK, PREPARED}),
                          name_of);
 
 } // namespace
