@@ -49,6 +49,7 @@ int hier_end_brief_badly(hier_call *call) {
     complete(call);
     if (hier_went_wrong(call))
         hier_await_settled(call);
+    hier_comm_goes_on(call->comm);
     (void)hier_end(call);
     return call->error;
 }

@@ -217,6 +217,16 @@ static void set_off(hier_part *part) {
         hier_parts_progress(comm);
 }
 
+/* Has the thread nothing to wait for, once it has given? */
+static bool only_gives(const hier_call *call) {
+    const enum inter_collective collective = call->arguments->collective;
+    if (inter_is(collective, INTER_SCANS))
+        return call->comm->thread == 0;
+    if (!inter_is(collective, INTER_ROOTED))
+        return false;
+    return hier_is_root(call) == inter_is(collective, INTER_BIT(INTER_BCAST) | INTER_SCATTERS);
+}
+
 /* It has its meeting, and is alone. False: what it gives is not brief, or not yet. */
 static bool begin_briefly(hier_part *part) {
     hier_call *call = &part->call;
@@ -225,6 +235,11 @@ static bool begin_briefly(hier_part *part) {
     hier_occupy(call);
     if (!part->brief->give(call))
         return false;
+    if (only_gives(call) && part->brief->take(call) && !call->lengths_differ) {
+        complete(part);
+        return true;
+    }
+    call->meeting.looks = 2; /* the one that would come too early is not taken */
     part->state = HIER_BRIEF;
     link_to(&part->base.comm->running, part);
     return true;

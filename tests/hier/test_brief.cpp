@@ -5,6 +5,7 @@
 #include "misuse.h"
 
 #include <atomic>
+#include <functional>
 #include <numeric>
 #include <thread>
 
@@ -357,6 +358,31 @@ TEST_P(Brief, WithOthersUnderWay) {
             }
             EXPECT_OK(weft_wait(&request, WEFT_STATUS_IGNORE));
             EXPECT_EQ(sum, me.size * round + me.size * (me.size - 1) / 2);
+        }
+    });
+}
+
+// When all have begun, the first test says so.
+TEST_P(Brief, IsSeenToBeOver) {
+    std::atomic<int> begun{0};
+    on_ranks([&](rank_of &me) {
+        const std::function<int(weft_request **)> starts[] = {
+            [&](weft_request **request) { return weft_ibarrier(me.comm, request); },
+            [&](weft_request **request) {
+                return weft_iallreduce(me.send.data(), me.recv.data(), 1, WEFT_INT, WEFT_SUM, me.comm, request);
+            },
+            [&](weft_request **request) {
+                return weft_igather(me.send.data(), 1, WEFT_INT, me.recv.data(), 1, WEFT_INT, 0, me.comm, request);
+            }};
+        for (int round = 0; round < 30; round++) {
+            weft_request *request = WEFT_REQUEST_NULL;
+            int done = 0;
+            EXPECT_OK(starts[round % 3](&request));
+            for (begun++; begun < (round + 1) * me.size;)
+                std::this_thread::yield();
+            EXPECT_OK(weft_test(&request, &done, WEFT_STATUS_IGNORE));
+            EXPECT_TRUE(done) << "round " << round;
+            EXPECT_OK(weft_wait(&request, WEFT_STATUS_IGNORE));
         }
     });
 }
