@@ -10,11 +10,8 @@ void inter_sim_news(inter_sim_rank *rank) {
     core_word_rouse(&rank->asleep);
 }
 
-/* Up to so many bytes a message may be over when it is sent. */
-enum { SHORT_BYTES = 256 };
-
 static inter_sim_item *new_item(int source, uint64_t tag, const void *buffer, size_t bytes, inter_request *request) {
-    inter_sim_item *item = malloc(sizeof(*item) + SHORT_BYTES);
+    inter_sim_item *item = malloc(sizeof(*item));
     if (!item) {
         core_error(WEFT_ERR_NOMEM, "sim: no memory for a message");
         return NULL;
@@ -29,12 +26,16 @@ static inter_sim_item *new_item(int source, uint64_t tag, const void *buffer, si
 
 /* By chance, if there are delays: it is copied, and over, as short ones are in real networks. With the lock. */
 static bool is_over_at_once(inter_sim *sim, inter_sim_item *item) {
+    enum { MOST_BYTES = 256 };
     inter_request *request = item->request;
-    if (item->bytes > SHORT_BYTES || request->data || !inter_sim_draw_delay(sim))
+    if (item->bytes > MOST_BYTES || request->data || !inter_sim_draw_delay(sim))
+        return false;
+    void *copy = malloc(MOST_BYTES);
+    if (!copy)
         return false;
     if (item->bytes)
-        memcpy(item->payload, item->buffer, item->bytes);
-    item->buffer = item->payload;
+        memcpy(copy, item->buffer, item->bytes);
+    item->buffer = copy;
     item->request = NULL;
     request->native = NULL;
     request->completion->pending--;
@@ -122,6 +123,11 @@ static bool sim_carries_layouts(const inter_transport *base, int peer, size_t by
     return true;
 }
 
+static void free_copied(inter_sim_item *message) {
+    free(message->buffer);
+    free(message);
+}
+
 static void deliver(inter_sim_rank *self, inter_sim_item *message, inter_sim_item *receive) {
     copy(receive, message, message->bytes < receive->bytes ? message->bytes : receive->bytes);
     int code = message->bytes > receive->bytes   ? WEFT_ERR_TRUNCATE
@@ -134,7 +140,7 @@ static void deliver(inter_sim_rank *self, inter_sim_item *message, inter_sim_ite
         message->taken = true;
         inter_sim_news(&self->sim->ranks[message->source]);
     } else {
-        free(message);
+        free_copied(message);
     }
     self->sim->counts.waiting_messages--;
     self->sim->counts.waiting_receives--;
@@ -380,7 +386,7 @@ void inter_sim_destroy(inter_sim *sim) {
         for (inter_sim_item *item = sim->ranks[rank].inbox.first, *next; item; item = next) {
             next = item->next;
             if (!item->request)
-                free(item);
+                free_copied(item);
         }
     for (int rank = 0; rank < sim->size; rank++) {
         for (inter_sim_item *item = sim->ranks[rank].sent, *next; item; item = next) {

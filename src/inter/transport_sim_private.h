@@ -24,7 +24,7 @@ typedef struct inter_sim_item {
     bool handed;                    /* the listener knows of it, and will fetch or drop it */
     core_data data;                 /* of a fetch, or of a message that is to be fetched; else its type is NULL */
     struct inter_sim_item *message; /* of a fetch */
-    unsigned char payload[];        /* of one, or of a message, that was complete at once */
+    unsigned char payload[];        /* of one that was complete at once */
 } inter_sim_item;
 
 typedef struct inter_sim_list {
