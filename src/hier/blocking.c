@@ -2,21 +2,25 @@
 /* Blocking calls of thread communicators. */
 #include <hier/brief.h>
 
+/* One that has come to its end, or failed. */
+static inline int finish(hier_call *call) {
+    if (hier_went_wrong(call))
+        hier_await_settled(call);
+    hier_comm_goes_on(call->comm);
+    hier_observe_choice(call->comm, call->choice.process, (int)call->choice.thread);
+    (void)hier_end(call);
+    return call->error;
+}
+
 /* One that has its meeting, and is aimed. */
 static inline int run(hier_call *call) {
-    weft_comm *comm = call->comm;
     if (!call->at) {
         if (!intra_is_free(&call->meeting))
             hier_await_slot(call);
         hier_occupy(call);
     }
-    (void)hier_thread_collective(comm, call->arguments)(call); /* it waits, so it is over */
-    if (hier_went_wrong(call))
-        hier_await_settled(call);
-    hier_comm_goes_on(comm);
-    hier_observe_choice(comm, call->choice.process, (int)call->choice.thread);
-    (void)hier_end(call);
-    return call->error;
+    (void)hier_thread_collective(call->comm, call->arguments)(call); /* it waits, so it is over */
+    return finish(call);
 }
 
 int hier_thread_run(weft_comm *comm, const hier_arguments *arguments) {
@@ -47,11 +51,7 @@ int hier_go_on(hier_call *call, int at) {
 
 int hier_end_brief_badly(hier_call *call) {
     complete(call);
-    if (hier_went_wrong(call))
-        hier_await_settled(call);
-    hier_comm_goes_on(call->comm);
-    (void)hier_end(call);
-    return call->error;
+    return finish(call);
 }
 
 bool hier_may_be_brief(weft_comm *comm, const hier_arguments *arguments) {

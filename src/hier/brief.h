@@ -88,9 +88,13 @@ static inline bool hier_brief_others(hier_call *call) {
     return !hier_is_root(call) || intra_are_here(&call->meeting, HIER_READY);
 }
 
-/** The same of those who are all ready. */
+/** The same of those who are all ready, or have all offered. */
 static inline bool hier_brief_ready(hier_call *call) {
     return hier_brief_sync(call, HIER_READY);
+}
+
+static inline bool hier_brief_offered(hier_call *call) {
+    return hier_brief_sync(call, HIER_OFFERED);
 }
 
 /** The steps become a part of it. */

@@ -53,10 +53,8 @@ int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persis
 static inline hier_part *hier_part_alike(const weft_comm *comm, const hier_arguments *arguments) {
     hier_part *kept = (hier_part *)comm->free_requests[0];
     const hier_checked *last = &comm->checked[arguments->collective];
-    const bool barrier = arguments->collective == INTER_BARRIER;
-    bool alike = kept && kept->alike == (barrier ? arguments->number : last->number) &&
-                 kept->arguments.collective == arguments->collective &&
-                 (barrier || hier_is_like_last(comm, arguments, last));
+    bool alike = kept && kept->alike == last->number && kept->arguments.collective == arguments->collective &&
+                 hier_is_like_last(comm, arguments, last);
     return alike ? kept : NULL;
 }
 

@@ -125,11 +125,7 @@ static inline bool take_bundles(hier_call *call) {
     return true;
 }
 
-static inline bool await_all(hier_call *call) {
-    return hier_brief_sync(call, HIER_OFFERED);
-}
-
-HIER_DEFINE_BRIEF(allgatherv, give, await_all, take_bundles)
+HIER_DEFINE_BRIEF(allgatherv, give, hier_brief_offered, take_bundles)
 
 static bool on_one_node(hier_call *call) {
     HIER_RESUME(call);

@@ -378,10 +378,6 @@ static inline bool give(hier_call *call) {
     return true;
 }
 
-static inline bool await_all(hier_call *call) {
-    return hier_brief_sync(call, HIER_OFFERED);
-}
-
 static inline bool take_bundles(hier_call *call) {
     if (hier_any_offers(call))
         return false;
@@ -389,7 +385,7 @@ static inline bool take_bundles(hier_call *call) {
     return true;
 }
 
-HIER_DEFINE_BRIEF(alltoallv, give, await_all, take_bundles)
+HIER_DEFINE_BRIEF(alltoallv, give, hier_brief_offered, take_bundles)
 
 static bool on_one_node(hier_call *call) {
     HIER_RESUME(call);
