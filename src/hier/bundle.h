@@ -26,17 +26,21 @@ typedef struct hier_bundling {
 } hier_bundling;
 
 /**
- * The most that is bundled, of a process alone and of several: from there on it takes longer to bring that into a cell and out of it than to
- * meet a second time. Two threads that both give and take by themselves do so beside each other, and bundle as much as several processes do.
+ * The most that is bundled, of a process alone, of two threads alone, and of several processes: from there on it takes longer to bring that into
+ * a cell and out of it than to meet a second time. Two threads that write what they give, as programs do, do not gain from that at all.
  */
 #define HIER_BUNDLE_BYTES         256
+#define HIER_BUNDLE_BYTES_OF_PAIR INTRA_INLINE_BYTES
 #define HIER_BUNDLE_BYTES_BETWEEN 768
-#define HIER_BUNDLE_BLOCKS        ((INTRA_INLINE_BYTES - HIER_BUNDLE_BYTES_BETWEEN - sizeof(hier_bundle)) / sizeof(uint16_t))
+#define HIER_BUNDLE_BLOCKS        ((INTRA_ROOM - HIER_BUNDLE_BYTES_BETWEEN - sizeof(hier_bundle)) / sizeof(uint16_t))
+
+_Static_assert(sizeof(hier_bundle) + 2 * sizeof(uint16_t) + HIER_BUNDLE_BYTES_OF_PAIR <= INTRA_ROOM,
+               "a block for each");
 
 static inline uint32_t hier_bundle_most(const hier_call *call) {
-    const unsigned rooted = INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV);
-    const bool pair = hier_threads(call) == 2 && !inter_is(call->arguments->collective, rooted);
-    return hier_single_node(call) && !pair ? HIER_BUNDLE_BYTES : HIER_BUNDLE_BYTES_BETWEEN;
+    if (!hier_single_node(call))
+        return HIER_BUNDLE_BYTES_BETWEEN;
+    return hier_threads(call) == 2 ? HIER_BUNDLE_BYTES_OF_PAIR : HIER_BUNDLE_BYTES;
 }
 
 static inline unsigned char *hier_bundle_data(const hier_bundle *bundle) {
@@ -158,7 +162,7 @@ typedef struct hier_bundled {
  */
 static inline void hier_bundle_take(hier_call *call, hier_bundled block, core_data to) {
     const hier_bundle *bundle = block.bundle;
-    const size_t expected = core_data_bytes(to), most = HIER_BUNDLE_BYTES_BETWEEN;
+    const size_t expected = core_data_bytes(to), most = HIER_BUNDLE_BYTES_OF_PAIR;
     const size_t begin = block.before * expected, end = begin + expected;
     if (expected <= most && end <= most) {
         const void *likely = core_as_reckoned((const char *)(bundle->ends + block.blocks) + begin);

@@ -39,8 +39,8 @@
  * take, and where cores are short and each meeting costs changes of threads. By flags threads meet less often than by slices; and what all
  * read of a long allgather is read once by slices, which counts while all of it is in the caches. `counter` and `tree` were never ahead on
  * cores that share an L3, so no row names them. So it is with data that stay as they are. Where ranks write what they give and read what they
- * get, as with weft-bench --touch, most of it is alike. Where it is not, that decides: from a line on two threads take a tenth to a sixth less inline
- * than by flags, and a third more of data that stay (so up to 512 bytes); and a bcast of more goes by slices, a long allgather by flags.
+ * get, as with weft-bench --touch, most of it is alike. Where it is not, that decides: two threads take a tenth to a third less inline than by
+ * flags then, also where data that stay take a tenth more; and a bcast of more goes by slices, a long allgather by flags.
  * What all nodes' threads gather must fit the tray, too.
  */
 #include <hier/select.h>
@@ -63,8 +63,7 @@ const hier_rule hier_rules[] = {
     {INTER_BARRIER,              ANY, ANY, ALL,      "DISS",                   0,        HIER_FLAGS,  HIER_MODEL},
 
     {INTER_BCAST,                  1, ANY, 48,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
-    {INTER_BCAST,                  1,   2, 512,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
-    {INTER_BCAST,                  1,   2, INLINE,   "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
+    {INTER_BCAST,                  1,   2, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_BCAST,                  1,   2, ALL,      "nbFT",                   0,        HIER_SLICES, HIER_CORES},
     {INTER_BCAST,                  1, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_BCAST,                  8, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_HOST},
@@ -102,7 +101,7 @@ const hier_rule hier_rules[] = {
     {INTER_BCAST,                256, ANY, ALL,      "CHAIN",                  KIB(16),  HIER_FLAGS,  HIER_MODEL},
     {INTER_BCAST,                ANY, ANY, ALL,      "SAG",                    0,        HIER_FLAGS,  HIER_MODEL},
 
-    {INTER_SCATTER,                1,   2, 24,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_SCATTER,                1,   2, 256,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_SCATTER,                1,   4, 8,        "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_SCATTER,                1, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_SCATTER,               32, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
@@ -127,7 +126,7 @@ const hier_rule hier_rules[] = {
     {INTER_SCATTERV,             ANY, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
 
     {INTER_GATHER,                 1, ANY, 48,       "nb1FT",                  0,        HIER_INLINE, HIER_STRUCTURE},
-    {INTER_GATHER,                 1,   2, 512,      "nb1FT",                  0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_GATHER,                 1,   2, INLINE,   "nb1FT",                  0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_GATHER,                 1, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_GATHER,                32, ANY, INLINE,   "nb1FT",                  0,        HIER_INLINE, HIER_MODEL},
     {INTER_GATHER,                16,   1, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_HOST},
@@ -272,7 +271,7 @@ const hier_rule hier_rules[] = {
     {INTER_ALLTOALLW,             16,  32, ALL,      "nb1FT",                  0,        HIER_DIRECT, HIER_READS},
     {INTER_ALLTOALLW,            ANY, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
 
-    {INTER_REDUCE,                 1,   2, 48,       "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_REDUCE,                 1,   2, 512,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_REDUCE,                 1,   2, KIB(8),   "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_REDUCE,                 1, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_CROWD},
     {INTER_REDUCE,                 1,   8, 256,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
@@ -464,7 +463,7 @@ const hier_rule hier_rules[] = {
     {INTER_REDUCE_SCATTER_BLOCK,   1, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_REDUCE_SCATTER_BLOCK, ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
 
-    {INTER_SCAN,                   1,   2, 512,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_SCAN,                   1,   2, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_SCAN,                   1,   2, KIB(32),  "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_SCAN,                   1, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_CROWD},
     {INTER_SCAN,                   1, ANY, 256,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
@@ -497,7 +496,7 @@ const hier_rule hier_rules[] = {
     {INTER_SCAN,                   1, ANY, INLINE,   "FOLD",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_SCAN,                 ANY, ANY, ALL,      "FOLD",                   0,        HIER_SLICES, HIER_STRUCTURE},
 
-    {INTER_EXSCAN,                 1,   2, 512,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_EXSCAN,                 1,   2, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_EXSCAN,                 1,   2, KIB(8),   "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_EXSCAN,                 1, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_CROWD},
     {INTER_EXSCAN,                 1, ANY, 256,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},

@@ -6,8 +6,9 @@
  * each thread has a cell with a flag and room for a small payload or for the addresses of its buffers:
  *
  *     slot s:   [release] [cell of thread 0] [cell of thread 1] …      each a multiple of 128 bytes (adjacent-line
- * prefetch) cell:     | flag (value, sleepers) | payload: up to INTRA_INLINE_BYTES, or an offer | 16 bytes its first 48
- * bytes share the flag's cache line
+ * prefetch)
+ *     cell:     | flag (value, sleepers): 16 bytes | payload: up to INTRA_ROOM bytes, or an offer |
+ * The payload's first 48 bytes share the flag's cache line.
  *
  * A flag holds sequence × INTRA_PHASES + phase and only grows, so nothing is ever reset. A thread writes its own cells
  * only; the release cell is written by whoever finishes the collective's part between processes. A slot is used again
@@ -26,6 +27,8 @@
 
 /** The most bytes that travel inside a cell. */
 #define INTRA_INLINE_BYTES 1024
+/** What a cell has room for: as many in blocks, and where each of some ends. */
+#define INTRA_ROOM         1072
 /** So many of them share the flag's cache line. */
 #define INTRA_FLAG_ROOM    48
 /** The least room on a tray, and for each thread: what it sends to others, and gets from them, as much as its cell holds. */
@@ -75,7 +78,7 @@ typedef struct intra_calling {
 typedef struct intra_cell {
     alignas(INTRA_LINE) core_flag flag;
     union {
-        alignas(16) unsigned char bytes[INTRA_INLINE_BYTES];
+        alignas(16) unsigned char bytes[INTRA_ROOM];
         intra_offer offer;
     } payload;
     _Atomic uint64_t step; /* on a line of its own: how far its thread is (intra_step), or a claim (intra_claims) */

@@ -11,7 +11,7 @@
 
 namespace {
 
-constexpr int most_threads = 8, longest = 2000;
+constexpr int most_threads = 8, longest = 2000, cell = 256; // elements; a cell has room for that many
 
 // What rank `from` has at place i for rank `to` in a round.
 int element(int round, int from, int to, int i) {
@@ -31,6 +31,7 @@ class rank_of {
             uneven[r] = (size_t)r % 3;
             starts[r] = at;
             one_long[r] = r == size / 2 ? (size_t)longest : 1;
+            full[r] = cell;
             long_starts[r] = r * (longest + 1);
             to_each[r] = (size_t)(rank + r) % 4;
             each_starts[r] = r * 4;
@@ -45,7 +46,7 @@ class rank_of {
     threads::Random own;
     int rank, size;
     std::vector<int> send = std::vector<int>(most_threads * (longest + 1)), recv = send;
-    size_t uneven[most_threads], one_long[most_threads], to_each[most_threads];
+    size_t uneven[most_threads], one_long[most_threads], full[most_threads], to_each[most_threads];
     ptrdiff_t starts[most_threads], long_starts[most_threads], each_starts[most_threads], byte_starts[most_threads];
     const weft_datatype *types[most_threads];
 
@@ -263,7 +264,7 @@ void scan(rank_of &me, int round, bool before, bool in_place) {
 const std::vector<collective> collectives = {
     {"barrier", barrier},
     {"allreduce", [](rank_of &me, int round) { allreduce(me, round, 2, false); }},
-    {"allreduce in place", [](rank_of &me, int round) { allreduce(me, round, 256, true); }},
+    {"allreduce in place", [](rank_of &me, int round) { allreduce(me, round, cell, true); }},
     {"allreduce of nothing", [](rank_of &me, int round) { allreduce(me, round, 0, false); }},
     {"allreduce, long", [](rank_of &me, int round) { allreduce(me, round, longest, false); }},
     {"reduce_scatter", [](rank_of &me, int round) { reduce_scatter(me, round, false); }},
@@ -274,13 +275,14 @@ const std::vector<collective> collectives = {
     {"allgatherv", [](rank_of &me, int round) { allgatherv(me, round, me.uneven, me.starts, false); }},
     {"allgatherv in place", [](rank_of &me, int round) { allgatherv(me, round, me.uneven, me.starts, true); }},
     {"allgatherv, one long", [](rank_of &me, int round) { allgatherv(me, round, me.one_long, me.long_starts, false); }},
+    {"allgatherv, full cells", [](rank_of &me, int round) { allgatherv(me, round, me.full, me.long_starts, false); }},
     {"alltoall", [](rank_of &me, int round) { alltoall(me, round, 1, false); }},
     {"alltoall in place", [](rank_of &me, int round) { alltoall(me, round, 5, true); }},
     {"alltoallv", [](rank_of &me, int round) { alltoallv(me, round, false, false); }},
     {"alltoallv in place", [](rank_of &me, int round) { alltoallv(me, round, false, true); }},
     {"alltoallw", [](rank_of &me, int round) { alltoallv(me, round, true, false); }},
     {"bcast", [](rank_of &me, int round) { bcast(me, round, me.size - 1, 2); }},
-    {"bcast of 1 KiB", [](rank_of &me, int round) { bcast(me, round, 0, 256); }},
+    {"bcast of 1 KiB", [](rank_of &me, int round) { bcast(me, round, 0, cell); }},
     {"bcast from anybody", [](rank_of &me, int round) { bcast(me, round, round % me.size, 1); }},
     {"reduce", [](rank_of &me, int round) { reduce(me, round, 0, false); }},
     {"reduce in place", [](rank_of &me, int round) { reduce(me, round, me.size - 1, true); }},
@@ -290,6 +292,8 @@ const std::vector<collective> collectives = {
     {"scatter by the tray", [](rank_of &me, int round) { scatter(me, round, me.size - 1, 70, true); }},
     {"gatherv", [](rank_of &me, int round) { gatherv(me, round, 0, me.uneven, me.starts, true); }},
     {"gatherv, one long", [](rank_of &me, int round) { gatherv(me, round, 0, me.one_long, me.long_starts, false); }},
+    {"gatherv, full cells", [](rank_of &me, int round) { gatherv(me, round, 0, me.full, me.long_starts, false); }},
+    {"scatterv, a full cell", [](rank_of &me, int round) { scatterv(me, round, 0, me.full, me.long_starts, false); }},
     {"scatterv", [](rank_of &me, int round) { scatterv(me, round, me.size - 1, me.uneven, me.starts, true); }},
     {"scatterv, one long", [](rank_of &me, int round) { scatterv(me, round, 0, me.one_long, me.long_starts, false); }},
     {"scan", [](rank_of &me, int round) { scan(me, round, false, false); }},
