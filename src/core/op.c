@@ -149,17 +149,11 @@ int core_reduce(const weft_op *op, const weft_datatype *type, const void *left, 
                 size_t count) {
     if (count == 0 || type->size_bytes == 0)
         return WEFT_SUCCESS;
-    switch (op->kind) {
-    case CORE_OP_USER:
+    if (op->kind == CORE_OP_USER)
         return reduce_user(op->function, type, left, right, out, count);
-    case CORE_OP_REPLACE:
-        copy(out, right, count * type->size_bytes);
-        return WEFT_SUCCESS;
-    case CORE_OP_NO_OP:
-        copy(out, left, count * type->size_bytes);
-        return WEFT_SUCCESS;
-    default:
+    if (op->kind == CORE_OP_REPLACE || op->kind == CORE_OP_NO_OP)
+        copy(out, op->kind == CORE_OP_REPLACE ? right : left, count * type->size_bytes);
+    else
         (*kernels_in_use())[op->kind][type->kind](left, right, out, count);
-        return WEFT_SUCCESS;
-    }
+    return WEFT_SUCCESS;
 }

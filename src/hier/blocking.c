@@ -43,15 +43,27 @@ const hier_brief_steps *hier_steps_of(enum inter_collective collective) {
     return steps[collective];
 }
 
+/* As hier_observe_end(). Which was counted when it had given. */
+static int count(const hier_call *call, bool counted, int code) {
+    const weft_comm *comm = call->comm;
+    const enum inter_collective collective = call->arguments->collective;
+    if (!counted)
+        hier_observe_brief(comm, collective);
+    if (code)
+        hier_observe_nothing(comm, collective, comm->checked[collective].moved);
+    hier_count_waited(&comm->observer->counters.rows[collective], comm->member);
+    return code;
+}
+
 int hier_go_on(hier_call *call, int at) {
     complete(call);
     call->at = at;
-    return run(call);
+    return count(call, at == HIER_GIVEN, run(call));
 }
 
 int hier_end_brief_badly(hier_call *call) {
     complete(call);
-    return finish(call);
+    return count(call, true, finish(call));
 }
 
 bool hier_may_be_brief(weft_comm *comm, const hier_arguments *arguments) {

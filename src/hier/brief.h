@@ -68,10 +68,10 @@ HIER_BRIEF_ONES(HIER_DECLARE_BRIEF)
 /** Of a collective; NULL: it has none. */
 const hier_brief_steps *hier_steps_of(enum inter_collective collective);
 
-/** Goes on with a brief call as with any other: from its beginning (0), or as one that has given (HIER_GIVEN). */
+/** Goes on with a brief call, and counts it, as with any other: from its beginning (0), or as one that has given (HIER_GIVEN). */
 int hier_go_on(hier_call *call, int at) __attribute__((cold));
 
-/** Ends a brief call that went wrong. */
+/** Ends a brief call that went wrong, and was counted. */
 int hier_end_brief_badly(hier_call *call) __attribute__((cold));
 
 /** Waiting for all who post when this thread does, as hier_await_sync(); and for a root or (the root) all others. */
@@ -109,7 +109,8 @@ __attribute__((always_inline)) static inline int hier_run_briefly(weft_comm *com
     hier_occupy(&call);
     if (!give(&call))
         return hier_go_on(&call, 0);
-    if (early) /* many lines: while the others' cells are on their way */
+    hier_observe_brief(comm, arguments->collective); /* until others' flags are here there is time */
+    if (early)                                       /* many lines: while the others' cells are on their way */
         intra_clear_next(comm->member, true);
     if (!await(&call) || !take(&call))
         return hier_go_on(&call, HIER_GIVEN);
@@ -119,7 +120,8 @@ __attribute__((always_inline)) static inline int hier_run_briefly(weft_comm *com
         intra_complete(&call.meeting);
     else
         intra_end(&call.meeting);
-    (void)hier_has_ended(&call);
+    if (hier_has_ended(&call))
+        hier_observe_nothing(comm, arguments->collective, comm->checked[arguments->collective].moved);
     return call.error;
 }
 

@@ -105,15 +105,10 @@ static __attribute__((noinline)) int block_any(weft_comm *comm, hier_arguments *
     return hier_observe_end(comm, arguments, run_thread(comm, arguments));
 }
 
-/* In place: of each collective something else is known before. */
-__attribute__((always_inline)) static inline int block(weft_comm *comm, hier_arguments *arguments) {
-    hier_brief *brief = briefs[arguments->collective];
-    if (brief && hier_is_own_handle(comm)) {
-        const hier_arguments *found = hier_found_brief(comm, arguments);
-        if (found)
-            return hier_observe_brief(comm, found, brief(comm, found));
-    }
-    return block_any(comm, arguments);
+/* What the arguments of a call are found to be that is brief; else NULL. */
+HIER_IN_PLACE const hier_arguments *find_brief(weft_comm *comm, enum inter_collective collective,
+                                               const hier_arguments *arguments) {
+    return briefs[collective] && hier_is_own_handle(comm) ? hier_found_brief(comm, collective, arguments) : NULL;
 }
 
 /* check() of a call that gives a request. */
@@ -134,19 +129,21 @@ static int begin_process(weft_comm *comm, hier_arguments *arguments, bool persis
     return code;
 }
 
-static int begin(weft_comm *comm, hier_arguments *arguments, bool persistent, weft_request **request) {
-    int code = hier_is_own_handle(comm) ? WEFT_SUCCESS : hier_check_comm(comm, arguments->call);
+static __attribute__((noinline)) int begin(weft_comm *comm, hier_arguments *arguments, bool persistent,
+                                           weft_request **request) {
+    int code = hier_check_comm(comm, arguments->call);
     if (code)
         return code;
     if (!comm->team)
         return begin_process(comm, arguments, persistent, request);
-    hier_part *alike = !persistent && request ? hier_part_alike(comm, arguments) : NULL;
-    if (alike) {
-        hier_part_repeat(alike, arguments->caller, request);
-        return WEFT_SUCCESS;
-    }
     code = check_begin(comm, arguments, request);
     return code ? code : hier_part_make(comm, arguments, persistent, request);
+}
+
+/* The part of a call like this one, which begins it; else NULL. */
+HIER_IN_PLACE hier_part *find_alike(const weft_comm *comm, enum inter_collective collective,
+                                    const hier_arguments *arguments) {
+    return hier_is_own_handle(comm) ? hier_part_alike(comm, collective, arguments) : NULL;
 }
 
 /* Of weft's own: `counted` makes them unlike any of the user's, and unlike those of other calls. */
@@ -165,7 +162,8 @@ static hier_arguments arguments_by(hier_caller by, enum inter_collective collect
 static int block_own(weft_comm *comm, hier_arguments *arguments) {
     if (comm->team)
         comm->member->came_through = false;
-    int code = block(comm, arguments);
+    const hier_arguments *found = find_brief(comm, arguments->collective, arguments);
+    int code = found ? briefs[arguments->collective](comm, found) : block_any(comm, arguments);
     return code == WEFT_ERR_MISMATCH && comm->team && comm->member->came_through ? WEFT_SUCCESS : code;
 }
 
@@ -229,24 +227,39 @@ int hier_agree_reserve(weft_comm *comm, hier_caller by, size_t most) {
 /* A list of parameters without its parentheses; it ends with a comma. */
 #define LIST(...) __VA_ARGS__
 
-/* The three forms of a collective: `...` sets the fields of `arguments` from the parameters. */
+/* `...` sets the fields from the parameters. */
+#define ARGUMENTS(kind, ...)                                                                                           \
+    hier_arguments own, *arguments = &own;                                                                             \
+    hier_arguments_begin(arguments, kind, __func__);                                                                   \
+    __VA_ARGS__
+
+/*
+ * The three forms of a collective. A call that is like the last one has its arguments in registers, since only functions in place look at
+ * them; for others they are put together apart.
+ */
 #define COLLECTIVE(name, kind, parameters, ...)                                                                        \
     int weft_##name(LIST parameters weft_comm *comm) {                                                                 \
-        hier_arguments own, *arguments = &own;                                                                         \
-        hier_arguments_begin(arguments, kind, __func__);                                                               \
-        __VA_ARGS__;                                                                                                   \
-        return hier_leave(comm, block(comm, arguments));                                                               \
+        {                                                                                                              \
+            ARGUMENTS(kind, __VA_ARGS__);                                                                              \
+            const hier_arguments *found = find_brief(comm, kind, arguments);                                           \
+            if (found)                                                                                                 \
+                return hier_leave(comm, briefs[kind](comm, found));                                                    \
+        }                                                                                                              \
+        ARGUMENTS(kind, __VA_ARGS__);                                                                                  \
+        return hier_leave(comm, block_any(comm, arguments));                                                           \
     }                                                                                                                  \
     int weft_i##name(LIST parameters weft_comm *comm, weft_request **request) {                                        \
-        hier_arguments own, *arguments = &own;                                                                         \
-        hier_arguments_begin(arguments, kind, __func__);                                                               \
-        __VA_ARGS__;                                                                                                   \
+        if (request) {                                                                                                 \
+            ARGUMENTS(kind, __VA_ARGS__);                                                                              \
+            hier_part *alike = find_alike(comm, kind, arguments);                                                      \
+            if (alike)                                                                                                 \
+                return hier_leave(comm, hier_part_repeat(alike, arguments->caller, request));                          \
+        }                                                                                                              \
+        ARGUMENTS(kind, __VA_ARGS__);                                                                                  \
         return hier_leave(comm, begin(comm, arguments, false, request));                                               \
     }                                                                                                                  \
     int weft_##name##_init(LIST parameters weft_comm *comm, weft_request **request) {                                  \
-        hier_arguments own, *arguments = &own;                                                                         \
-        hier_arguments_begin(arguments, kind, __func__);                                                               \
-        __VA_ARGS__;                                                                                                   \
+        ARGUMENTS(kind, __VA_ARGS__);                                                                                  \
         return hier_leave(comm, begin(comm, arguments, true, request));                                                \
     }
 

@@ -109,15 +109,16 @@ static inline int hier_observe_end(weft_comm *comm, const hier_arguments *argume
     return code;
 }
 
-/** The same of a brief call, which nobody traces. */
-static inline int hier_observe_brief(weft_comm *comm, const hier_arguments *arguments, int code) {
-    const hier_checked *last = &comm->checked[arguments->collective];
-    core_counter_row *row = &comm->observer->counters.rows[arguments->collective];
+/** The same of a brief call, which nobody traces, before it is known what becomes of it; if that is nothing: */
+static inline void hier_observe_brief(const weft_comm *comm, enum inter_collective collective) {
+    core_counter_row *row = &comm->observer->counters.rows[collective];
     core_count(&row->operations, 1);
-    hier_count_waited(row, comm->member);
-    if (!code)
-        hier_count_moved(row, last->moved);
-    return code;
+    hier_count_moved(row, comm->checked[collective].moved);
+}
+
+/** It moved nothing. */
+static inline void hier_observe_nothing(const weft_comm *comm, enum inter_collective collective, hier_moved moved) {
+    hier_count_moved(&comm->observer->counters.rows[collective], (hier_moved){-moved.messages, -moved.bytes});
 }
 
 /** Where the call that the user is in is noted: on his handle, also where it runs on the inner one. */

@@ -49,9 +49,10 @@ static void note_network(hier_part *part) {
     memcpy(part->network_ticks, seen ? call->slot->network_ticks : none, sizeof(none));
 }
 
-/* A brief one becomes one like any other, which has given. */
+/* A brief one becomes one like any other, which has given, and moved nothing yet. */
 static void unfold(hier_part *part) {
     hier_call *call = &part->call;
+    hier_observe_nothing(part->base.comm, part->arguments.row, part->moved);
     call->error = WEFT_SUCCESS;
     call->lengths_differ = call->through = false; /* what was taken, and was wrong, is taken again */
     hier_begin(call, false);
@@ -59,11 +60,10 @@ static void unfold(hier_part *part) {
     part->state = HIER_RUNNING;
 }
 
-static inline void complete(hier_part *part) {
-    hier_call *call = &part->call;
-    if (hier_end(call))
+/* hier_end(), and nobody needs to look after it any more. */
+static inline void end(hier_part *part) {
+    if (hier_end(&part->call))
         keep_sentence(part);
-    hier_observe_part(part->base.comm, part->arguments.row, &call->meeting, part->moved, call->error);
     part->state = HIER_COMPLETE;
     part->base.comm->agent->parts--;
     part->base.comm->agent->completions++;
@@ -90,7 +90,8 @@ __attribute__((always_inline)) static inline bool advance(hier_part *part) {
         return false;
     if (part->began_ticks)
         note_network(part);
-    complete(part);
+    end(part);
+    hier_observe_part(part->base.comm, part->arguments.row, &call->meeting, part->moved, call->error);
     if (part->began_ticks)
         trace_end(part);
     return true;
@@ -147,21 +148,28 @@ __attribute__((cold)) static void settle(hier_part *part) {
     } while (!advance(part));
 }
 
+/* A brief one that has taken what it gets. */
+static inline void end_briefly(hier_part *part) {
+    end(part);
+    if (__builtin_expect(part->call.error, false))
+        hier_observe_nothing(part->base.comm, part->arguments.row, part->moved);
+}
+
 /* It is alone. False: those that it waits for are not here, or something went wrong. */
-static inline bool end_briefly(hier_part *part) {
+static inline bool wait_briefly(hier_part *part) {
     hier_call *call = &part->call;
     intra_let_wait(&call->meeting, true);
     if (!part->brief->await(call) || !part->brief->take(call) || call->error || call->lengths_differ)
         return false;
     part->base.comm->running = NULL;
-    complete(part);
+    end_briefly(part);
     return true;
 }
 
 void hier_part_wait(weft_request *request, const void *caller) {
     hier_part *part = part_of(request);
     weft_comm *comm = request->comm;
-    if (part->state == HIER_COMPLETE || (part->state == HIER_BRIEF && end_briefly(part)))
+    if (part->state == HIER_COMPLETE || (part->state == HIER_BRIEF && wait_briefly(part)))
         return;
     if (part->state == HIER_BRIEF)
         unfold(part);
@@ -227,16 +235,28 @@ static bool only_gives(const hier_call *call) {
     return hier_is_root(call) == inter_is(collective, INTER_BIT(INTER_BCAST) | INTER_SCATTERS);
 }
 
-/* It has its meeting, and is alone. False: what it gives is not brief, or not yet. */
-static bool begin_briefly(hier_part *part) {
+static inline void activate(hier_part *part) {
+    weft_comm *comm = part->base.comm;
+    part->base.active = true;
+    part->began_ticks = hier_observe_start(comm, part->arguments.row);
+    comm->agent->parts++;
+}
+
+/*
+ * It has its meeting, and is alone. False: what it gives is not brief, or not yet. What need not be done before it gives is done while that is
+ * under way.
+ */
+static inline bool begin_briefly(hier_part *part) {
     hier_call *call = &part->call;
     if (!intra_is_free(&call->meeting))
         return false;
     hier_occupy(call);
     if (!part->brief->give(call))
         return false;
+    activate(part);
+    hier_count_moved(&part->base.comm->observer->counters.rows[part->arguments.row], part->moved);
     if (only_gives(call) && part->brief->take(call) && !call->lengths_differ) {
-        complete(part);
+        end_briefly(part);
         return true;
     }
     call->meeting.looks = 2; /* the one that would come too early is not taken */
@@ -256,11 +276,9 @@ void hier_part_restart(weft_request *request) {
     if (part->arguments.staging)
         hier_staging_pack(part->arguments.staging);
     hier_take_meeting(&part->call, false);
-    part->base.active = true;
-    part->began_ticks = hier_observe_start(comm, part->arguments.row);
-    comm->agent->parts++;
     if (part->brief && !comm->running && !comm->queued && begin_briefly(part))
         return;
+    activate(part);
     hier_begin(&part->call, false);
     set_off(part);
 }

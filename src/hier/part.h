@@ -50,15 +50,17 @@ int hier_part_make(weft_comm *comm, const hier_arguments *arguments, bool persis
  * The part that a handle keeps, if it was that of a call with the same arguments, which need not be checked then: with
  * hier_part_repeat() it begins the collective. Else NULL.
  */
-static inline hier_part *hier_part_alike(const weft_comm *comm, const hier_arguments *arguments) {
+HIER_IN_PLACE hier_part *hier_part_alike(const weft_comm *comm, enum inter_collective collective,
+                                         const hier_arguments *arguments) {
     hier_part *kept = (hier_part *)comm->free_requests[0];
-    const hier_checked *last = &comm->checked[arguments->collective];
-    bool alike = kept && kept->alike == last->number && kept->arguments.collective == arguments->collective &&
-                 hier_is_like_last(comm, arguments, last);
+    const hier_checked *last = &comm->checked[collective];
+    bool alike = kept && kept->alike == last->number && kept->arguments.collective == collective &&
+                 hier_is_like_last(comm, collective, arguments, last);
     return alike ? kept : NULL;
 }
 
-void hier_part_repeat(hier_part *part, const void *caller, weft_request **request);
+/** Returns WEFT_SUCCESS. */
+int hier_part_repeat(hier_part *part, const void *caller, weft_request **request);
 
 /** Starts one that is prepared and not active. */
 void hier_part_restart(weft_request *request);

@@ -177,11 +177,12 @@ static void hand_out(hier_part *part, weft_request **request) {
     *request = &part->base;
 }
 
-void hier_part_repeat(hier_part *part, const void *caller, weft_request **request) {
+int hier_part_repeat(hier_part *part, const void *caller, weft_request **request) {
     (void)hier_request_kept(&part->base.comm->free_requests[0]);
     part->arguments.caller = caller;
+    hier_part_restart(&part->base);
     hand_out(part, request);
-    hier_part_restart(*request);
+    return WEFT_SUCCESS;
 }
 
 static int make(weft_comm *comm, const hier_arguments *arguments, bool persistent, uint64_t number,

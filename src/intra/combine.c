@@ -18,13 +18,6 @@ intra_slice intra_slice_of(size_t count, size_t element_bytes, int index, int pa
     return (intra_slice){begin, end - begin};
 }
 
-static const char *operand(const intra_meeting *meeting, const intra_operands *operands, int thread) {
-    const intra_cell *cell = &meeting->cells[thread];
-    if (thread == meeting->member->thread)
-        return operands->own;
-    return operands->in_cells ? (const char *)cell->payload.bytes : (const char *)cell->payload.offer.send;
-}
-
 /*
  * One piece, of the first `threads` operands: from the last operand down, so that a user's function `inout = in op inout` is called as it stands, with
  * the sum so far in a scratch piece. The first operand comes last and meets the sum straight in `out`; so `out` may be
@@ -34,11 +27,11 @@ static inline int combine_piece(const intra_meeting *meeting, int threads, const
                                 intra_slice piece, void *out, void *scratch) {
     size_t size = operands->type->size_bytes, at = piece.begin * size;
     int last = threads - 1;
-    const void *sum = operand(meeting, operands, last) + at;
+    const void *sum = intra_operand_of(meeting, operands, last) + at;
     for (int thread = last - 1; thread >= 0; thread--) {
         void *next = thread ? scratch : out;
-        int code =
-            core_reduce(operands->op, operands->type, operand(meeting, operands, thread) + at, sum, next, piece.count);
+        int code = core_reduce(operands->op, operands->type, intra_operand_of(meeting, operands, thread) + at, sum,
+                               next, piece.count);
         if (code)
             return code;
         sum = next;
@@ -96,32 +89,20 @@ static int combine(const intra_meeting *meeting, int threads, const intra_operan
     return code;
 }
 
-/* Then buffers may be NULL. */
-static bool is_empty(const intra_operands *operands, intra_slice slice) {
-    return operands->type->size_bytes == 0 || slice.count == 0;
-}
-
 int intra_combine_first(const intra_meeting *meeting, int threads, const intra_operands *operands, intra_slice slice,
                         void *out) {
-    if (is_empty(operands, slice))
+    if (intra_is_empty(operands, slice))
         return WEFT_SUCCESS;
     /* Up to two operands need no scratch: one pass over all. */
-    if (threads == 2) {
-        const size_t at = slice.begin * operands->type->size_bytes;
-        return core_reduce(operands->op, operands->type, operand(meeting, operands, 0) + at,
-                           operand(meeting, operands, 1) + at, out, slice.count);
-    }
+    if (threads == 2)
+        return intra_combine_two(meeting, operands, slice, out);
     if (threads == 1)
         return combine_piece(meeting, threads, operands, slice, out, NULL);
     return combine(meeting, threads, operands, slice, out, false);
 }
 
-int intra_combine(const intra_meeting *meeting, const intra_operands *operands, intra_slice slice, void *out) {
-    return intra_combine_first(meeting, meeting->team->threads, operands, slice, out);
-}
-
 int intra_combine_for_all(const intra_meeting *meeting, const intra_operands *operands, intra_slice slice, void *recv) {
-    if (is_empty(operands, slice))
+    if (intra_is_empty(operands, slice))
         return WEFT_SUCCESS;
     /* Piece by piece, since each should still be in the cache when it is spread. */
     char *out = (char *)recv + slice.begin * operands->type->size_bytes;

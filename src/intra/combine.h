@@ -27,16 +27,43 @@ typedef struct intra_slice {
 /** Part `index` of `parts` of `count` elements: contiguous, of nearly equal size, on cache-line multiples. Pure. */
 intra_slice intra_slice_of(size_t count, size_t element_bytes, int index, int parts);
 
+/** Where a thread's begins. */
+static inline const char *intra_operand_of(const intra_meeting *meeting, const intra_operands *operands, int thread) {
+    const intra_cell *cell = &meeting->cells[thread];
+    if (thread == meeting->member->thread)
+        return (const char *)operands->own;
+    return operands->in_cells ? (const char *)cell->payload.bytes : (const char *)cell->payload.offer.send;
+}
+
+/** Then buffers may be NULL. */
+static inline bool intra_is_empty(const intra_operands *operands, intra_slice slice) {
+    return operands->type->size_bytes == 0 || slice.count == 0;
+}
+
 /**
- * Combines, in thread order, elements begin … begin+count-1 of every thread's operand into `out` (which is where
- * element `begin` goes). `out` may be the place of one of the operands. All threads have posted their operands. Returns
+ * Combines, in thread order, elements begin … begin+count-1 of the first `threads` threads' operands, at least one, into `out` (which is
+ * where element `begin` goes). `out` may be the place of one of the operands. All threads have posted their operands. Returns
  * WEFT_SUCCESS, or WEFT_ERR_NOMEM without memory for one element, which only elements of more than 8 KiB need.
  */
-int intra_combine(const intra_meeting *meeting, const intra_operands *operands, intra_slice slice, void *out);
-
-/** As intra_combine() with the operands of the first `threads` threads only, at least one; `out` as there. */
 int intra_combine_first(const intra_meeting *meeting, int threads, const intra_operands *operands, intra_slice slice,
                         void *out);
+
+/** The same of threads 0 and 1, not empty: on the way of short collectives of a pair, and inline for that. */
+static inline int intra_combine_two(const intra_meeting *meeting, const intra_operands *operands, intra_slice slice,
+                                    void *out) {
+    const size_t at = slice.begin * operands->type->size_bytes;
+    return core_reduce(operands->op, operands->type, intra_operand_of(meeting, operands, 0) + at,
+                       intra_operand_of(meeting, operands, 1) + at, out, slice.count);
+}
+
+/** As intra_combine_first(), of all threads. */
+static inline int intra_combine(const intra_meeting *meeting, const intra_operands *operands, intra_slice slice,
+                                void *out) {
+    const int threads = meeting->team->threads;
+    return threads == 2 && !intra_is_empty(operands, slice)
+               ? intra_combine_two(meeting, operands, slice, out)
+               : intra_combine_first(meeting, threads, operands, slice, out);
+}
 
 /**
  * Combines a slice of the offered operands, and puts the result into every thread's offered recv; recv: the caller's. Returns as
