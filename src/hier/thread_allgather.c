@@ -43,9 +43,14 @@ static void take_own(const hier_call *call) {
         core_copy_short(place, arguments->send, arguments->bytes);
 }
 
-/* On one node. */
-static inline bool take(hier_call *call) {
+/* On one node; the own block goes to its place while the others' are on their way. */
+static inline bool give(hier_call *call) {
+    (void)hier_give_inline(call);
     take_own(call);
+    return true;
+}
+
+static inline bool take(hier_call *call) {
     hier_take_cells(call, call->arguments->recv, call->comm->thread);
     return true;
 }
@@ -55,6 +60,7 @@ static bool by_inline(hier_call *call) {
     HIER_RESUME(call);
     hier_offer_inline(call, start_inline);
     if (hier_single_node(call)) {
+        take_own(call);
         HIER_ENTRANCE
         HIER_AWAIT(call, hier_await_sync(call, HIER_READY));
         take(call);
@@ -65,7 +71,7 @@ static bool by_inline(hier_call *call) {
     HIER_OVER;
 }
 
-HIER_DEFINE_BRIEF(allgather, hier_give_inline, hier_brief_ready, take)
+HIER_DEFINE_BRIEF(allgather, give, hier_brief_ready, take)
 
 static core_data place_at(const hier_call *call, int thread) {
     return hier_received_by(call, thread, (size_t)call->comm->thread, call->arguments->bytes);

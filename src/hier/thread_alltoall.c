@@ -89,17 +89,22 @@ static int start(hier_call *call) {
     return hier_start(call, &view, &binding);
 }
 
-/* From the threads of this node, the own block from where it is: the own cell has most likely moved to the cache of who read it. */
-static inline bool take_cells(hier_call *call) {
+/* The own block, from where it is. */
+static void take_own(const hier_call *call) {
     const hier_arguments *arguments = call->arguments;
-    size_t bytes = arguments->bytes, first = hier_first_rank(call), self = (size_t)call->comm->rank;
+    const size_t bytes = arguments->bytes, self = (size_t)call->comm->rank;
+    if (!arguments->in_place)
+        core_copy_short(hier_at(arguments->recv, self, bytes), hier_at(arguments->send, self, bytes), bytes);
+}
+
+/* From the other threads of this node. */
+static inline bool take_cells(hier_call *call) {
+    const size_t bytes = call->arguments->bytes, first = hier_first_rank(call), self = (size_t)call->comm->rank;
     for (int thread = 0; thread < hier_threads(call); thread++) {
-        size_t rank = first + (size_t)thread;
         const void *sends = call->meeting.cells[thread].payload.bytes;
-        if (rank == self)
-            sends = arguments->send;
-        if (rank != self || !arguments->in_place)
-            core_copy_short(hier_at(arguments->recv, rank, bytes), hier_at(sends, self, bytes), bytes);
+        if (thread != call->comm->thread)
+            core_copy_short(hier_at(call->arguments->recv, first + (size_t)thread, bytes), hier_at(sends, self, bytes),
+                            bytes);
     }
     return true;
 }
@@ -222,7 +227,7 @@ static int start_inline(hier_call *call) {
     return start(call);
 }
 
-/* Into the own cell, but for the own block, which nobody takes from there. */
+/* Into the own cell, but for the own block, which nobody takes from there, and which goes to its place while the others' are on their way. */
 static inline bool put_cell(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     const void *sends = arguments->in_place ? arguments->recv : arguments->send;
@@ -231,6 +236,7 @@ static inline bool put_cell(hier_call *call) {
     core_copy_short(cell, sends, self * bytes);
     core_copy_short(hier_at(cell, self + 1, bytes), hier_at(sends, self + 1, bytes), behind * bytes);
     intra_post(&call->meeting, HIER_READY);
+    take_own(call);
     return true;
 }
 
