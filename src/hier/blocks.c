@@ -131,6 +131,6 @@ size_t hier_bytes_before(const hier_call *call, int thread) {
 
 void hier_choose_without_counts(hier_call *call) {
     if (call->choice.process->needs_counts && !hier_is_direct(call))
-        call->choice =
-            hier_select_unfixed(&call->comm->world->selector, hier_key_of(call->arguments, call->comm->layout));
+        call->choice.process =
+            hier_select_unfixed(&call->comm->world->selector, hier_key_of(call->arguments, call->comm->layout)).process;
 }

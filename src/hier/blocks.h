@@ -86,7 +86,7 @@ bool hier_same_bytes(struct hier_call *call, size_t source, size_t sent, size_t 
 /** Of the ranks of another node than the root's, whose cells say how much each has: the bytes before `thread`, or of all. */
 size_t hier_bytes_before(const struct hier_call *call, int thread);
 
-/** Of gatherv and scatterv: only the root knows what the other nodes have, so the algorithm may not ask for it. */
+/** Of gatherv and scatterv: only the root knows what the other nodes have. So another algorithm serves, if that of the processes asks for it. */
 void hier_choose_without_counts(struct hier_call *call);
 
 #endif

@@ -138,6 +138,20 @@ TEST_F(Observe, TraceIsOneFileOfAllRanks) {
     }
 }
 
+// Not all ranks know the counts of a gatherv, so an algorithm that must has another put for it; not for the threads' part.
+TEST_F(Observe, WhatCannotServeIsReplacedAlone) {
+    Result result = run({"-n", "2", "-t", "2", "--trace", path("all.json"), "-x", "WEFT_ALGORITHM=gatherv=MST/flags",
+                         PROGRAM, "gather"});
+    ASSERT_EQ(result.status, 0) << result.err;
+    Timeline timeline(path("all.json"));
+    for (int rank = 0; rank < 4; rank++) {
+        const Track track = timeline.rank(rank);
+        EXPECT_EQ(track.count("weft_gatherv"), 1) << rank;
+        for (const Span &span : track.spans)
+            EXPECT_TRUE(span.name != "weft_gatherv" || span.algorithm == "nb1FT/flags") << span.algorithm;
+    }
+}
+
 TEST_F(Observe, ARunThatFailsLeavesNoHalfTimeline) {
     Result result =
         run({"-n", "2", "-t", "2", "--timeout", "50", "--counters", "--trace", path("all.json"), PROGRAM, "die"});
