@@ -40,18 +40,17 @@ hier_event *hier_trace_place(hier_observer *observer) {
     return &chunk->events[chunk->count++];
 }
 
-/* The first barrier brings the processes close together, the second is the one that counts. */
+/* The first exchange brings the processes close together; when each has left the second one it says in the third. */
 int hier_trace_align(hier_world *world) {
     weft_comm *comm = world->process_comm;
     uint64_t *clocks = malloc((size_t)comm->size * sizeof(*clocks));
     if (!clocks)
         return core_error(WEFT_ERR_NOMEM, "rank %d: no memory for the clocks of %d processes", comm->rank, comm->size);
-    int code = weft_barrier(comm), first = 0;
-    if (!code)
-        code = weft_barrier(comm);
-    uint64_t now = core_now_ns();
-    if (!code)
-        code = hier_exchange(comm, (hier_caller){"weft_init", NULL, 0}, &now, sizeof(now), clocks);
+    int code = WEFT_SUCCESS, first = 0;
+    for (unsigned step = 0; step < 3 && !code; step++) {
+        const uint64_t now = core_now_ns();
+        code = hier_exchange(comm, (hier_caller){"weft_init", NULL, step}, &now, sizeof(now), clocks);
+    }
     /* The same for all processes of a host: they have one clock. */
     while (hier_world_host(world, first) != hier_world_host(world, comm->rank))
         first++;
