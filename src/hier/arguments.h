@@ -48,7 +48,7 @@ typedef struct hier_arguments {
         signature; /* of all that the ranks must agree on: collective, root, bytes, counts, operation and its type */
     const char *element; /* the name of the type, when it is predefined or made of one that is; else NULL */
     uint64_t
-        number; /* hier_checked.number: calls of one number, of a kind and a handle, are alike; of barriers 1; 0: like none */
+        number; /* hier_checked.number: calls of one number and kind, of a communicator's rank, are alike; of barriers 1; 0: like none */
 } hier_arguments;
 
 /**

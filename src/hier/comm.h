@@ -42,7 +42,8 @@ typedef struct hier_slot {
     _Atomic int unread; /* why a thread could not read for the root (direct.h); before HIER_READY, read after it */
     uint64_t network_ticks[2]; /* when the network part began and ended, as `error`; 0: not traced */
     int error;                 /* of the network part; written before the release, read after it */
-    hier_plan plan;            /* of collectives that are nothing but the network part: thread_alone.c */
+    hier_plan plan;            /* of collectives that are nothing but the network part (thread_alone.c), … */
+    uint64_t planned;          /* … and hier_arguments.number of the calls that it is prepared for; 0: of none */
     intra_scratch scratch;     /* for its messages */
     intra_scratch telling;     /* what the nodes last told each other (direct.h), … */
     uint64_t told_in;          /* … in what kind of call, and … */

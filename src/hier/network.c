@@ -325,24 +325,47 @@ void hier_let_wait(hier_call *call) {
         wait_by_driving(call);
 }
 
-/* Once it runs the call may be over, and gone from the stack of the thread that entrusted it to this one. */
-static int start_counted(hier_call *call, const inter_view *view, inter_binding *binding, unsigned row) {
+/*
+ * Others wait for the messages, so the ledger is written when they are on their way. Once it runs an entrusted call may be over, and gone from
+ * the stack of the thread that entrusted it to this one: of that one before.
+ */
+static void run(hier_call *call, inter_binding *binding, unsigned row) {
     const inter_id id = id_of(call);
-    inter_execution *execution = &call->slot->execution;
-    binding->processes = call->comm->layout->processes;
-    binding->by_lines = call->comm->team->by_lines;
+    const bool entrusted = call->entrusted;
+    hier_slot *slot = call->slot;
+    weft_comm *comm = call->comm;
+    const hier_arguments *arguments = call->arguments;
+    binding->processes = comm->layout->processes;
+    binding->by_lines = comm->team->by_lines;
     binding->counted_as = row;
-    binding->uneven = inter_is(call->arguments->collective, INTER_UNEVEN);
-    hier_ledger_need(call->comm);
-    hier_ledger_note(call->comm, call->arguments, id);
+    binding->uneven = inter_is(arguments->collective, INTER_UNEVEN);
+    hier_ledger_need(comm);
+    if (entrusted)
+        hier_ledger_note(comm, arguments, id);
+    slot->error = WEFT_SUCCESS;
+    inter_execution_run(&slot->execution, id, binding);
+    if (entrusted)
+        return;
+    hier_ledger_note(comm, arguments, id);
+    if (slot->error) /* before it was noted */
+        hier_ledger_stop(comm->world, comm->layout, &slot->execution);
+}
+
+static int start_counted(hier_call *call, const inter_view *view, inter_binding *binding, unsigned row) {
+    inter_execution *execution = &call->slot->execution;
+    call->slot->planned = 0;
     execution->lends = true; /* of all slots few are in use at a time */
     int code = inter_execution_prepare(execution, &call->comm->world->engine, call->choice.process, view);
     if (code)
         return code;
     if (call->arguments->staging)
         hier_staging_lay_out(call->arguments->staging, execution, binding);
-    inter_execution_run(execution, id, binding);
+    run(call, binding, row);
     return WEFT_SUCCESS;
+}
+
+void hier_start_again(hier_call *call, inter_binding *binding) {
+    run(call, binding, call->arguments->row);
 }
 
 int hier_start(hier_call *call, const inter_view *view, inter_binding *binding) {

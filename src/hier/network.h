@@ -171,6 +171,9 @@ static inline void hier_offer_inline(hier_call *call, hier_start_function *start
 /** Starts the chosen process-level algorithm with this process's buffers, a binding that is completed; for start functions. */
 int hier_start(hier_call *call, const inter_view *view, inter_binding *binding);
 
+/** The same of a slot whose execution is as it was. */
+void hier_start_again(hier_call *call, inter_binding *binding);
+
 /** The same, where messages have more in them than user data: those are counted by themselves, so many bytes to a node. */
 int hier_start_uncounted(hier_call *call, const inter_view *view, inter_binding *binding);
 void hier_count_sent(const hier_call *call, int node, size_t bytes);

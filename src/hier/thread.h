@@ -32,8 +32,9 @@ static inline hier_collective *hier_thread_collective(const weft_comm *comm, con
     if (arguments->bracketed && !empty)
         return hier_thread_fold;
     /* The root's counts may have to go round first, which those do. */
-    const unsigned asks = INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV) | INTER_BIT(INTER_BARRIER);
-    if (hier_comm_is_alone(comm) && !empty && !inter_is(arguments->collective, asks))
+    const unsigned asks = INTER_BIT(INTER_GATHERV) | INTER_BIT(INTER_SCATTERV);
+    const bool moves = !empty || arguments->collective == INTER_BARRIER;
+    if (hier_comm_is_alone(comm) && moves && !inter_is(arguments->collective, asks))
         return hier_thread_alone;
     return hier_thread_collectives[empty ? INTER_BARRIER : arguments->collective];
 }

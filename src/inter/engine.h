@@ -164,6 +164,9 @@ static inline inter_transport *inter_engine_carrier(const inter_engine *engine, 
 int inter_execution_prepare(inter_execution *execution, inter_engine *engine, const inter_algorithm *algorithm,
                             const inter_view *view);
 
+/** The same for one that is done and was prepared for that last, without looking. False: no memory, it is to be prepared. */
+bool inter_execution_again(inter_execution *execution);
+
 /**
  * Of a prepared execution, before it is run: takes out of the binding those layouts that it cannot go by, since a message is too short, or of
  * several blocks, or goes another way. Those buffers have to have the data in one run. The others stay where they are until it is done.

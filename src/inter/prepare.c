@@ -103,6 +103,10 @@ int inter_execution_prepare(inter_execution *execution, inter_engine *engine, co
     return WEFT_SUCCESS;
 }
 
+bool inter_execution_again(inter_execution *execution) {
+    return !take_temp(execution, execution->engine);
+}
+
 /* Can a message go from or to where its data lie? */
 static bool is_carried(const inter_execution *execution, const inter_binding *binding, const inter_step *step) {
     const bool sends = step->kind == INTER_STEP_SEND;

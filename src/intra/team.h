@@ -128,6 +128,7 @@ typedef struct intra_member {
     bool retired;              /* it takes no collective any more, but may have some under way: hier's (hier_retire) */
     bool came_through;         /* the last one did, though the communicator is broken since: hier's (collectives.c) */
     uint64_t chain;            /* a hash of all taken so far, hier's (hier/ledger.h) */
+    uint64_t calls;            /* that were unlike those before, hier's (hier/checked.h) */
     intra_cell *slot;          /* of the next one */
     core_patience patience[2]; /* with those that post when it does; the second where cells are filled beyond a line */
     size_t fills;              /* so many bytes of a cell's payload, lately */

@@ -7,6 +7,7 @@
 #include "sim_worlds.h"
 #include "thread_algorithms.h"
 #include <algorithm>
+#include <array>
 
 namespace {
 
@@ -274,6 +275,38 @@ TEST(Teams, ThreadsMayLeaveAndComeBack) {
                 for (const Call &call : mixture(shape.ranks(), 7, visit))
                     if (call.kind != INTER_BARRIER)
                         caller.perform(call);
+            });
+        EXPECT_EQ(weft_team_free(&team), WEFT_SUCCESS);
+    });
+}
+
+// What a slot keeps of a call, where each process has one thread, serves no call of a thread that has come back, however alike the two are.
+TEST(Teams, WhoComesBackHasOtherBuffers) {
+    threads::Watchdog watchdog(60);
+    JobShape shape{{1, 1, 1}};
+    SimWorlds worlds(shape);
+    worlds.run_processes([&](int rank, hier_world *world) {
+        std::vector<std::array<int, 2>> sent(5), sums(5);
+        std::vector<int> gathered(15);
+        weft_team *team = nullptr;
+        ASSERT_EQ(weft_team_create(world->process_comm, 1, &team), WEFT_SUCCESS);
+        for (size_t visit = 0; visit < sent.size(); visit++)
+            worlds.run_team(team, [&](weft_comm *comm) {
+                for (int turn = 0; turn < 40; turn++) {
+                    const int all = 1 + int(visit) * 10 + turn;
+                    int *given = sent[visit].data(), *sum = sums[visit].data(), *from_all = &gathered[3 * visit];
+                    given[0] = all * (rank + 1);
+                    EXPECT_EQ(weft_allreduce(given, sum, 1, WEFT_INT, WEFT_SUM, comm), WEFT_SUCCESS);
+                    EXPECT_EQ(sum[0], 6 * all);
+                    if (turn % 3 == 0) {
+                        EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS);
+                    }
+                    EXPECT_EQ(weft_allgather(given, 1, WEFT_INT, from_all, 1, WEFT_INT, comm), WEFT_SUCCESS);
+                    EXPECT_TRUE(from_all[0] == all && from_all[1] == 2 * all && from_all[2] == 3 * all);
+                    if (turn % 5 == 0) { // the same slots, by another schedule
+                        EXPECT_EQ(weft_allreduce(given, sum, visit % 2, WEFT_INT, WEFT_SUM, comm), WEFT_SUCCESS);
+                    }
+                }
             });
         EXPECT_EQ(weft_team_free(&team), WEFT_SUCCESS);
     });
