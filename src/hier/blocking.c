@@ -36,7 +36,9 @@ static void complete(hier_call *call) {
     hier_begin(call, true);
 }
 
+#define BRIEF(kind, name) [kind] = hier_brief_##name,
 #define STEPS(kind, name) [kind] = &hier_steps_##name,
+static hier_brief *const briefs[INTER_COLLECTIVES] = {HIER_BRIEF_ONES(BRIEF)};
 static const hier_brief_steps *const steps[INTER_COLLECTIVES] = {HIER_BRIEF_ONES(STEPS)};
 
 const hier_brief_steps *hier_steps_of(enum inter_collective collective) {
@@ -66,14 +68,10 @@ int hier_end_brief_badly(hier_call *call) {
     return count(call, true, finish(call));
 }
 
-bool hier_may_be_brief(weft_comm *comm, const hier_arguments *arguments) {
-    const enum inter_collective collective = arguments->collective;
-    const bool alone = comm->team && comm->layout->nodes == 1 && !comm->inner && !comm->traces;
-    if (!alone || comm->size == 1 || comm->size > INTRA_FLAT_THREADS ||
-        hier_thread_collective(comm, arguments) != hier_thread_collectives[collective])
-        return false;
+/* Does it go by cells, within its process? */
+static bool goes_by_cells(weft_comm *comm, const hier_arguments *arguments) {
     const int by = hier_choose(comm, arguments).thread;
-    switch (collective) {
+    switch (arguments->collective) {
     case INTER_BARRIER:
         return by == HIER_FLAGS;
     case INTER_BCAST:
@@ -97,4 +95,15 @@ bool hier_may_be_brief(weft_comm *comm, const hier_arguments *arguments) {
     default:
         return false;
     }
+}
+
+hier_brief *hier_brief_for(weft_comm *comm, const hier_arguments *arguments) {
+    hier_collective *by = hier_thread_collective(comm, arguments);
+    if (!comm->team || comm->inner || comm->traces || comm->size == 1)
+        return NULL;
+    if (by == hier_thread_alone)
+        return comm->member->team->waiting.hot ? hier_brief_alone : NULL;
+    const bool within = comm->layout->nodes == 1 && comm->size <= INTRA_FLAT_THREADS;
+    const bool brief = within && by == hier_thread_collectives[arguments->collective] && goes_by_cells(comm, arguments);
+    return brief ? briefs[arguments->collective] : NULL;
 }

@@ -16,11 +16,14 @@
 
 #include <hier/thread.h>
 
-/** May calls with such arguments, which are checked, be brief? They are the handle's last of their kind. */
-bool hier_may_be_brief(weft_comm *comm, const hier_arguments *arguments);
-
 /** Runs one; the arguments are checked, and the handle's thread has not retired. */
 typedef int hier_brief(weft_comm *comm, const hier_arguments *arguments);
+
+/** What runs calls with such arguments, which are checked; NULL: they are not brief. They are the handle's last of their kind. */
+hier_brief *hier_brief_for(weft_comm *comm, const hier_arguments *arguments);
+
+/** Of a rank whose process has no other: the network part is all, and over after a few looks (thread_alone.c). */
+hier_brief hier_brief_alone;
 
 /**
  * The steps of one, each of which may say false. Giving, without having posted: what this thread gives is not brief. Waiting: those who give are
@@ -65,7 +68,7 @@ HIER_BRIEF_ONES(HIER_DECLARE_BRIEF)
     }                                                                                                                  \
     const hier_brief_steps hier_steps_##name = {__VA_ARGS__};
 
-/** Of a collective; NULL: it has none. */
+/** Of a call that is brief within its process. */
 const hier_brief_steps *hier_steps_of(enum inter_collective collective);
 
 /** Goes on with a brief call, and counts it, as with any other: from its beginning (0), or as one that has given (HIER_GIVEN). */

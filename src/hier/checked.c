@@ -82,7 +82,7 @@ int hier_check_and_note(weft_comm *comm, hier_arguments *a, hier_checked *checke
     checked->known = true;
     a->number = checked->number;
     checked->found = *a;
-    checked->brief = hier_may_be_brief(comm, a);
+    checked->brief = hier_brief_for(comm, a);
     return WEFT_SUCCESS;
 }
 

@@ -33,9 +33,6 @@ hier_collective *const hier_thread_collectives[INTER_COLLECTIVES] = {
     [INTER_REDUCE_SCATTER_BLOCK] = hier_thread_reduce_scatter,
 };
 
-#define BRIEF(kind, name) [kind] = hier_brief_##name,
-static hier_brief *const briefs[INTER_COLLECTIVES] = {HIER_BRIEF_ONES(BRIEF)};
-
 static __attribute__((noinline)) int check_own(weft_comm *comm, hier_arguments *arguments) {
     return hier_check_own(comm, arguments);
 }
@@ -108,7 +105,11 @@ static __attribute__((noinline)) int block_any(weft_comm *comm, hier_arguments *
 /* What the arguments of a call are found to be that is brief; else NULL. */
 HIER_IN_PLACE const hier_arguments *find_brief(weft_comm *comm, enum inter_collective collective,
                                                const hier_arguments *arguments) {
-    return briefs[collective] && hier_is_own_handle(comm) ? hier_found_brief(comm, collective, arguments) : NULL;
+    return hier_is_own_handle(comm) ? hier_found_brief(comm, collective, arguments) : NULL;
+}
+
+static inline int run_found(weft_comm *comm, enum inter_collective collective, const hier_arguments *found) {
+    return comm->checked[collective].brief(comm, found);
 }
 
 /* check() of a call that gives a request. */
@@ -163,7 +164,7 @@ static int block_own(weft_comm *comm, hier_arguments *arguments) {
     if (comm->team)
         comm->member->came_through = false;
     const hier_arguments *found = find_brief(comm, arguments->collective, arguments);
-    int code = found ? briefs[arguments->collective](comm, found) : block_any(comm, arguments);
+    int code = found ? run_found(comm, arguments->collective, found) : block_any(comm, arguments);
     return code == WEFT_ERR_MISMATCH && comm->team && comm->member->came_through ? WEFT_SUCCESS : code;
 }
 
@@ -243,7 +244,7 @@ int hier_agree_reserve(weft_comm *comm, hier_caller by, size_t most) {
             ARGUMENTS(kind, __VA_ARGS__);                                                                              \
             const hier_arguments *found = find_brief(comm, kind, arguments);                                           \
             if (found)                                                                                                 \
-                return hier_leave(comm, briefs[kind](comm, found));                                                    \
+                return hier_leave(comm, run_found(comm, kind, found));                                                 \
         }                                                                                                              \
         ARGUMENTS(kind, __VA_ARGS__);                                                                                  \
         return hier_leave(comm, block_any(comm, arguments));                                                           \

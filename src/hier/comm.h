@@ -149,8 +149,9 @@ typedef struct hier_moved {
 /** What a call's arguments were, and what they were found to be: the same for the next call that gives them (checked.h). */
 typedef struct hier_checked {
     bool known;
-    bool brief;      /* such calls of threads are (brief.h) */
-    uint64_t number; /* of calls that were noted */
+    int (*brief)(weft_comm *comm,
+                 const hier_arguments *arguments); /* runs such calls of threads (brief.h); NULL: they are not brief */
+    uint64_t number;                               /* of calls that were noted */
     /* As they were given: */
     const void *send;
     void *recv;

@@ -430,6 +430,14 @@ static void drive_soon(hier_call *call, const core_flag *flag, uint64_t value) {
     hier_funnel_leave(world);
 }
 
+bool hier_network_is_brief(hier_call *call) {
+    const core_flag *released = &call->meeting.release->flag;
+    const uint64_t value = intra_value(&call->meeting, HIER_RELEASED);
+    drive_soon(call, released, value);
+    /* Acquire: pairs with release(). */
+    return core_flag_reached(released, value) && call->slot->note == call->meeting.note && !call->slot->error;
+}
+
 /* As thread 0 of those that the leader is not among: the leader starts the network part, or has. */
 static bool have_entrusted(hier_call *call) {
     if (call->error)

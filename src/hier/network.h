@@ -154,6 +154,9 @@ void hier_await_slot(hier_call *call);
 /** Declares the network part; nothing on a single node. Every thread of the process declares the same. */
 void hier_network(hier_call *call, int need_thread, unsigned need_phase, hier_start_function *start);
 
+/** Of the leader, where the network part needs nobody: starts it. Is it over, and well, after a few looks? False says nothing. */
+bool hier_network_is_brief(hier_call *call);
+
 /** Puts this thread's operand, or block, into its cell, and says so. True. */
 static inline bool hier_give_inline(hier_call *call) {
     const hier_arguments *arguments = call->arguments;

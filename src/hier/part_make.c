@@ -211,7 +211,7 @@ static int make(weft_comm *comm, const hier_arguments *arguments, bool persisten
     if (!part->prepared)
         part->alike = arguments->number;
     const bool brief = arguments->number && comm->checked[arguments->collective].brief && !arguments->strided;
-    part->brief = brief ? hier_steps_of(arguments->collective) : NULL;
+    part->brief = brief && comm->layout->nodes == 1 ? hier_steps_of(arguments->collective) : NULL;
     hand_out(part, request);
     if (!persistent)
         hier_part_restart(*request);

@@ -3,30 +3,38 @@
  * Every process has one thread: any collective is its network part, from and into the users' buffers, as that of a process
  * communicator is.
  */
-#include <hier/thread.h>
+#include <hier/brief.h>
 
-/* Not of buffers that are others each time, nor of calls on another's handle, which counts its own. */
+/*
+ * Not of buffers that are others each time, nor of calls on another's handle, which counts its own; nor where another thread starts them, which
+ * would note that when the call may be over.
+ */
 static uint64_t number_of(const hier_call *call) {
-    return call->arguments->staging || call->comm->outer ? 0 : call->arguments->number;
+    const bool differs = call->arguments->staging || call->comm->outer || call->entrusted;
+    return differs ? 0 : call->arguments->number;
+}
+
+/* Is the slot's execution prepared for such a call? */
+static bool is_planned(const hier_call *call, uint64_t number) {
+    return number && call->slot->planned == number && call->slot->plan.view.collective == call->arguments->collective;
 }
 
 static int start(hier_call *call) {
     hier_slot *slot = call->slot;
     hier_plan *plan = &slot->plan;
     const uint64_t number = number_of(call);
-    const bool same = plan->view.collective == call->arguments->collective;
-    if (number && slot->planned == number && same && inter_execution_again(&slot->execution)) {
+    if (is_planned(call, number) && inter_execution_again(&slot->execution)) {
         hier_start_again(call, &plan->binding);
         return WEFT_SUCCESS;
     }
     slot->planned = 0;
-    if (!same)
+    if (plan->view.collective != call->arguments->collective)
         hier_plan_clear(plan);
     int code = hier_plan_make(call->comm, call->arguments, plan);
     if (!code)
         code = hier_start(call, &plan->view, &plan->binding);
-    if (!code)
-        slot->planned = number; /* nothing of the call is used any more: see there */
+    if (!code && number)
+        slot->planned = number;
     return code;
 }
 
@@ -35,4 +43,22 @@ bool hier_thread_alone(hier_call *call) {
     hier_network(call, HIER_NEED_NONE, HIER_READY, start);
     HIER_AWAIT(call, hier_await_network(call));
     HIER_OVER;
+}
+
+/* What hier_start() needs to know of a call is not found out where that is called again. */
+int hier_brief_alone(weft_comm *comm, const hier_arguments *arguments) {
+    hier_call call;
+    hier_take_briefly(&call, comm, arguments);
+    hier_begin(&call, true);
+    if (!hier_comm_is_alone(comm) || !intra_is_free(&call.meeting) || !is_planned(&call, arguments->number))
+        return hier_go_on(&call, 0);
+    hier_occupy(&call);
+    hier_network(&call, HIER_NEED_NONE, HIER_READY, start);
+    if (!hier_network_is_brief(&call))
+        return hier_go_on(&call, 0);
+    hier_observe_brief(comm, arguments->collective);
+    intra_end(&call.meeting);
+    if (hier_has_ended(&call))
+        hier_observe_nothing(comm, arguments->collective, comm->checked[arguments->collective].moved);
+    return call.error;
 }

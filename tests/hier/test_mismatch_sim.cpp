@@ -61,6 +61,35 @@ TEST_P(MismatchBetween, AProcessFarAhead) {
     on_teams(GetParam(), ahead, ahead_late);
 }
 
+// Each process has one thread and a core: calls like the last one are begun again as that was, until one process does something else.
+TEST(MismatchOfOneThreadEach, AfterManyThatWentWell) {
+    threads::Watchdog watchdog(60);
+    for (weft_thread_level level : {WEFT_THREAD_FUNNELED, WEFT_THREAD_SERIALIZED})
+        for (const Threads &each : {Threads{1, 1}, Threads{1, 1, 1}}) {
+            JobShape shape{each, level};
+            shape.cores = 8;
+            SimWorlds worlds(shape);
+            worlds.run_processes([&](int rank, hier_world *world) {
+                weft_team *team = nullptr;
+                EXPECT_OK(weft_team_create(world->process_comm, 1, &team));
+                worlds.run_team(team, [&](weft_comm *comm) {
+                    int own = 1, sum = 0, all[3] = {};
+                    for (int i = 0; i < 40; i++)
+                        EXPECT_OK(weft_allreduce(&own, &sum, 1, WEFT_INT, WEFT_SUM, comm));
+                    EXPECT_EQ(sum, weft_size(comm));
+                    for (int again = 0; again < 3; again++) {
+                        const int code = rank == 1 ? weft_allgather(&own, 1, WEFT_INT, all, 1, WEFT_INT, comm)
+                                                   : weft_allreduce(&own, &sum, 1, WEFT_INT, WEFT_SUM, comm);
+                        EXPECT_STREQ(weft_strerror(WEFT_ERR_MISMATCH), weft_strerror(code));
+                        expect_two_calls(weft_last_error(), "one thread each");
+                    }
+                });
+                expect_works(world->process_comm, "one thread each");
+                EXPECT_OK(weft_team_free(&team));
+            });
+        }
+}
+
 // One thread of the last process only: its process notices, and tells the others.
 void one_thread(const JobShape &shape, int thread, const one_call &odd, const one_call &usual) {
     if (!comparable(odd, usual))

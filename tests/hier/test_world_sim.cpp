@@ -284,6 +284,7 @@ TEST(Teams, ThreadsMayLeaveAndComeBack) {
 TEST(Teams, WhoComesBackHasOtherBuffers) {
     threads::Watchdog watchdog(60);
     JobShape shape{{1, 1, 1}};
+    shape.cores = 8;
     SimWorlds worlds(shape);
     worlds.run_processes([&](int rank, hier_world *world) {
         std::vector<std::array<int, 2>> sent(5), sums(5);
