@@ -10,9 +10,11 @@ static _Atomic size_t least = SIZE_MAX;
 
 void core_stream_resolve(const core_topology *topology) {
     int cores = topology->cache_cores < topology->allowed_cores ? topology->cache_cores : topology->allowed_cores;
-    size_t half = cores > 0 ? topology->cache_bytes / (2 * (size_t)cores) : 0; /* of each one's part */
-    if (half)
-        atomic_store_explicit(&least, half > CORE_STREAM_LEAST ? half : CORE_STREAM_LEAST, memory_order_relaxed);
+    const size_t part = cores > 0 ? topology->cache_bytes / (size_t)cores : 0;
+    const size_t most =
+        part / 16 * 5; /* read, and written as much: pages that lie anywhere fill not much more than half of a cache */
+    if (part)
+        atomic_store_explicit(&least, most > CORE_STREAM_LEAST ? most : CORE_STREAM_LEAST, memory_order_relaxed);
 }
 
 bool core_stream_pays(size_t whole) {

@@ -23,6 +23,11 @@ static inline size_t hier_gathered_bytes(const hier_call *call, size_t rank) {
 /** Where a thread of this node wants this one's block. */
 typedef core_data hier_given_place(const hier_call *call, int thread);
 
+/** Of blocks that all threads of this node get: a thread's part of them (hier_move_of). */
+static inline size_t hier_gathered_share(const hier_call *call, size_t block) {
+    return block / 2 * (1 + (size_t)hier_threads(call));
+}
+
 /**
  * Copies the own block to where all threads of this node want it, those who expect as many bytes, part by part: so each is fetched once, by
  * whose cache it is most likely in. Where every thread takes all blocks, all of them are fetched by each.
@@ -36,7 +41,7 @@ static inline void hier_give_out(const hier_call *call, core_data block, hier_gi
         for (int i = 0; i < threads; i++) {
             const core_data to = place(call, (call->comm->thread + i) % threads);
             if (core_data_bytes(to) == bytes)
-                hier_move(call, to, block, part);
+                hier_move_of(call, to, block, part, hier_gathered_share(call, bytes));
         }
     }
 }

@@ -72,13 +72,11 @@ static inline core_data hier_sent_beside(const hier_call *call, int thread, size
     return hier_equal_block(offer->recv, index, bytes, by, by ? by->send_type : NULL, by ? by->send_count : 0);
 }
 
-/** What core_stream_pays() is asked of what a block is written to. */
-static inline size_t hier_stream_of(const hier_call *call, core_data to) {
-    return call->arguments->laid_out ? call->arguments->moved : core_data_bytes(to);
-}
-
-/** Moves a part of a block, in packed bytes, to where the same block is received; nothing where it lies in place. */
-static inline void hier_move(const hier_call *call, core_data to, core_data from, intra_slice part) {
+/**
+ * Moves a part of a block, in packed bytes, to where the same block is received; nothing where it lies in place. `whole`: half of a
+ * thread's part of what those of its node read and write in the call, where what all read counts once (core_stream_pays).
+ */
+static inline void hier_move_of(const hier_call *call, core_data to, core_data from, intra_slice part, size_t whole) {
     const bool runs = to.type->contiguous && from.type->contiguous;
     if (to.buffer == from.buffer && (to.type == from.type || runs))
         return;
@@ -87,11 +85,18 @@ static inline void hier_move(const hier_call *call, core_data to, core_data from
                         part.count);
         return;
     }
-    const size_t whole = hier_stream_of(call, to), end = part.begin + part.count;
+    const size_t end = part.begin + part.count;
+    if (call->arguments->laid_out)
+        whole = call->arguments->moved;
     if (whole >= CORE_STREAM_LEAST)
         core_copy_around(to, from, part.begin, end, whole);
     else
         core_copy(to.buffer, to.type, to.count, from.buffer, from.type, from.count, part.begin, end);
+}
+
+/** The same of the thread's only block. */
+static inline void hier_move(const hier_call *call, core_data to, core_data from, intra_slice part) {
+    hier_move_of(call, to, from, part, core_data_bytes(to));
 }
 
 /** Packs a block of so many bytes. */
@@ -108,7 +113,8 @@ static inline void hier_unpack(const hier_call *call, core_data to, const void *
         core_copy_short(core_offset(to.buffer, (ptrdiff_t)part.begin), packed, part.count);
         return;
     }
-    const size_t whole = hier_stream_of(call, to), end = part.begin + part.count;
+    const size_t whole = call->arguments->laid_out ? call->arguments->moved : core_data_bytes(to),
+                 end = part.begin + part.count;
     if (whole >= CORE_STREAM_LEAST)
         core_unpack_around(to, packed, part.begin, end, whole);
     else

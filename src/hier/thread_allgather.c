@@ -89,7 +89,8 @@ static void on_one_node(const hier_call *call) {
         int from = (call->comm->thread + i) % threads; /* not all from the same one at once */
         core_data block = hier_sent_by(call, from, 0, bytes);
         for (int to = hier_first_served(call); to < hier_end_served(call); to++)
-            hier_move(call, hier_received_by(call, to, (size_t)from, bytes), block, share);
+            hier_move_of(call, hier_received_by(call, to, (size_t)from, bytes), block, share,
+                         hier_gathered_share(call, bytes));
     }
 }
 

@@ -117,8 +117,8 @@ static void copy_local(const hier_call *call) {
     for (int to = hier_first_served(call); to < hier_end_served(call); to++)
         for (int i = 0; i < threads; i++) {
             int from = (call->comm->thread + i) % threads;
-            hier_move(call, hier_received_by(call, to, first + (size_t)from, bytes),
-                      hier_sent_by(call, from, first + (size_t)to, bytes), share);
+            hier_move_of(call, hier_received_by(call, to, first + (size_t)from, bytes),
+                         hier_sent_by(call, from, first + (size_t)to, bytes), share, (size_t)threads * bytes);
         }
 }
 

@@ -87,7 +87,7 @@ static void offer(hier_call *call) {
 
 static void copy_from(const hier_call *call, int thread, intra_slice part) {
     size_t bytes = call->arguments->bytes;
-    hier_move(call, hier_own_received(call, 0, bytes), hier_received_by(call, thread, 0, bytes), part);
+    hier_move_of(call, hier_own_received(call, 0, bytes), hier_received_by(call, thread, 0, bytes), part, bytes / 2);
 }
 
 static intra_slice all(const hier_call *call) {
@@ -108,7 +108,8 @@ static intra_slice half(const hier_call *call, int which) {
 
 static void copy_for(const hier_call *call, int receiver, int host, intra_slice part) {
     const size_t bytes = call->arguments->bytes;
-    hier_move(call, hier_received_by(call, receiver, 0, bytes), hier_received_by(call, host, 0, bytes), part);
+    hier_move_of(call, hier_received_by(call, receiver, 0, bytes), hier_received_by(call, host, 0, bytes), part,
+                 bytes / 2);
 }
 
 static bool by_halves(hier_call *call) {
