@@ -82,7 +82,8 @@ static bool gives(const hier_call *call) {
 static void take(hier_call *call, int thread, core_data to) {
     const size_t bytes = intra_offer_of(&call->meeting, thread)->send_size, expected = core_data_bytes(to);
     if (hier_same_bytes(call, (size_t)thread, bytes, (size_t)call->comm->rank, expected))
-        hier_move(call, to, hier_sent_by(call, thread, 0, bytes), (intra_slice){0, bytes});
+        hier_move_of(call, to, hier_sent_by(call, thread, 0, bytes), (intra_slice){0, bytes},
+                     hier_gathered_share(call, bytes));
 }
 
 /* On one node; not all from the same one at once. */

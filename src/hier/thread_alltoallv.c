@@ -214,7 +214,7 @@ void hier_alltoallv_copy_local(hier_call *call) {
         }
         core_data from = hier_alltoallv_block(intra_offer_of(&call->meeting, thread), self);
         if (hier_same_bytes(call, source, core_data_bytes(from), self, core_data_bytes(to)))
-            hier_move(call, to, from, (intra_slice){0, core_data_bytes(to)});
+            hier_move_of(call, to, from, (intra_slice){0, core_data_bytes(to)}, core_data_bytes(to) * (size_t)threads);
     }
 }
 
