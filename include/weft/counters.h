@@ -47,8 +47,8 @@ typedef struct weft_traffic {
 /**
  * One row.
  *
- * `operations`: collectives count once a rank that calls them, when they end, nonblocking and persistent ones at each start; messages
- * once a send.
+ * `operations`: collectives count once a rank that calls them, when they end (short ones within a process when they wait for the others),
+ * nonblocking and persistent ones at each start; messages once a send.
  *
  * `on_host`, `between_hosts`: what this process has sent to other processes, of its host or of others; counted where the engine
  * issues the sends of a schedule, and where a rank sends a message. What threads of another process read for themselves counts as

@@ -45,15 +45,17 @@ const hier_brief_steps *hier_steps_of(enum inter_collective collective) {
     return steps[collective];
 }
 
-/* As hier_observe_end(). Which was counted when it had given. */
+/* As hier_observe_end(), of a call that was counted when it had given, or was not. */
 static int count(const hier_call *call, bool counted, int code) {
     const weft_comm *comm = call->comm;
     const enum inter_collective collective = call->arguments->collective;
-    if (!counted)
-        hier_observe_brief(comm, collective);
-    if (code)
-        hier_observe_nothing(comm, collective, comm->checked[collective].moved);
-    hier_count_waited(&comm->observer->counters.rows[collective], comm->member);
+    core_counter_row *row = &comm->observer->counters.rows[collective];
+    if (!counted) {
+        core_count(&row->operations, 1);
+        if (!code)
+            hier_count_moved(row, comm->checked[collective].moved);
+    }
+    hier_count_waited(row, comm->member);
     return code;
 }
 

@@ -64,8 +64,11 @@ static bool keep_arrays(const weft_comm *comm, const hier_arguments *a, hier_che
 int hier_check_and_note(weft_comm *comm, hier_arguments *a, hier_checked *checked) {
     const bool own = a->counted; /* weft's own, which are no user's */
     checked->known = false;
-    /* Of a thread's, whatever its handle: its team's slots remember them. */
-    checked->number = comm->team ? ++comm->member->calls : checked->number + 1;
+    /* Of a thread's, whatever its handle: its team's slots remember them. Barriers are all alike. */
+    if (a->collective != INTER_BARRIER)
+        checked->number = comm->team ? ++comm->member->calls : checked->number + 1;
+    else
+        checked->number = a->number;
     checked->send = a->send;
     checked->recv = a->recv;
     checked->send_count = a->send_count;

@@ -137,6 +137,9 @@ static __attribute__((noinline)) int begin(weft_comm *comm, hier_arguments *argu
         return code;
     if (!comm->team)
         return begin_process(comm, arguments, persistent, request);
+    hier_part *alike = !persistent && request ? hier_part_alike(comm, arguments->collective, arguments) : NULL;
+    if (alike)
+        return hier_part_repeat(alike, arguments->caller, request);
     code = check_begin(comm, arguments, request);
     return code ? code : hier_part_make(comm, arguments, persistent, request);
 }

@@ -24,12 +24,13 @@ typedef struct hier_slot {
     inter_execution execution;
     hier_world *world; /* that drives it */
     const hier_layout *layout;
-    uint64_t started;    /* the sequence of the last collective whose network part was started */
-    int driver;          /* the thread that started it, which sleeps on the network when it must … */
-    bool left;           /* … unless it does not wait for that … */
-    uint32_t note;       /* … and what it took the meeting for */
-    intra_cell *release; /* published when it is done … */
-    uint64_t value;      /* … with this value */
+    uint64_t started;          /* the sequence of the last collective whose network part was started */
+    int driver;                /* the thread that started it, which sleeps on the network when it must … */
+    bool left;                 /* … unless it does not wait for that … */
+    uint32_t note;             /* … and what it took the meeting for */
+    struct hier_call *unnoted; /* the ledger does not know yet that it was started; else NULL */
+    intra_cell *release;       /* published when it is done … */
+    uint64_t value;            /* … with this value */
     const core_waiting *waiting;
     size_t pieces;           /* of its vector; when there are several (pieces.h): */
     size_t strands, told;    /* strands a piece; pieces that are said to have come … */

@@ -25,9 +25,22 @@ static void release(void *argument, int error) {
     core_flag_publish(&slot->release->flag, slot->value, slot->waiting);
 }
 
+static inter_id id_of(const hier_call *call) {
+    uint64_t number = call->ring ? call->ring->number : call->meeting.sequence;
+    return (inter_id){call->comm->context, number, call->ring, call->chain};
+}
+
+static inline void note(hier_slot *slot) {
+    const hier_call *call = slot->unnoted;
+    slot->unnoted = NULL;
+    hier_ledger_note(call->comm, call->arguments, id_of(call));
+}
+
 /* As the engine says: others may wait for what this process has not sent. */
 static void network_over(void *argument, int error) {
     hier_slot *slot = argument;
+    if (error && slot->unnoted)
+        note(slot);
     hier_ledger_over(slot->world, slot->layout, &slot->execution, error);
     release(slot, error);
 }
@@ -41,11 +54,6 @@ int hier_missing_thread(const hier_call *call) {
         if (!intra_has_posted(&call->meeting, thread, call->need_phase))
             return thread;
     return -1;
-}
-
-static inter_id id_of(const hier_call *call) {
-    uint64_t number = call->ring ? call->ring->number : call->meeting.sequence;
-    return (inter_id){call->comm->context, number, call->ring, call->chain};
 }
 
 /* The other processes do not wait for this one any longer. */
@@ -326,29 +334,23 @@ void hier_let_wait(hier_call *call) {
 }
 
 /*
- * Others wait for the messages, so the ledger is written when they are on their way. Once it runs an entrusted call may be over, and gone from
- * the stack of the thread that entrusted it to this one: of that one before.
+ * Others wait for the messages, so the ledger is written when they are on their way; where all is over at once, and went wrong, before anybody
+ * is told. Once it runs an entrusted call may be over, and gone from the stack of the thread that entrusted it to this one: of that one first.
  */
 static void run(hier_call *call, inter_binding *binding, unsigned row) {
-    const inter_id id = id_of(call);
-    const bool entrusted = call->entrusted;
     hier_slot *slot = call->slot;
-    weft_comm *comm = call->comm;
-    const hier_arguments *arguments = call->arguments;
+    const weft_comm *comm = call->comm;
     binding->processes = comm->layout->processes;
     binding->by_lines = comm->team->by_lines;
     binding->counted_as = row;
-    binding->uneven = inter_is(arguments->collective, INTER_UNEVEN);
-    hier_ledger_need(comm);
-    if (entrusted)
-        hier_ledger_note(comm, arguments, id);
-    slot->error = WEFT_SUCCESS;
-    inter_execution_run(&slot->execution, id, binding);
-    if (entrusted)
-        return;
-    hier_ledger_note(comm, arguments, id);
-    if (slot->error) /* before it was noted */
-        hier_ledger_stop(comm->world, comm->layout, &slot->execution);
+    binding->uneven = inter_is(call->arguments->collective, INTER_UNEVEN);
+    hier_ledger_need(call->comm);
+    slot->unnoted = call;
+    if (call->entrusted)
+        note(slot);
+    inter_execution_run(&slot->execution, id_of(call), binding);
+    if (slot->unnoted)
+        note(slot);
 }
 
 static int start_counted(hier_call *call, const inter_view *view, inter_binding *binding, unsigned row) {

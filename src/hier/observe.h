@@ -109,16 +109,11 @@ static inline int hier_observe_end(weft_comm *comm, const hier_arguments *argume
     return code;
 }
 
-/** The same of a brief call, which nobody traces, before it is known what becomes of it; if that is nothing: */
+/** The same of a brief call, which nobody traces, before it is known what becomes of it: what is counted is not taken back. */
 static inline void hier_observe_brief(const weft_comm *comm, enum inter_collective collective) {
     core_counter_row *row = &comm->observer->counters.rows[collective];
     core_count(&row->operations, 1);
     hier_count_moved(row, comm->checked[collective].moved);
-}
-
-/** It moved nothing. */
-static inline void hier_observe_nothing(const weft_comm *comm, enum inter_collective collective, hier_moved moved) {
-    hier_count_moved(&comm->observer->counters.rows[collective], (hier_moved){-moved.messages, -moved.bytes});
 }
 
 /** Where the call that the user is in is noted: on his handle, also where it runs on the inner one. */
@@ -162,13 +157,16 @@ static inline void hier_observe_finish(weft_comm *comm, const hier_event *event)
         hier_trace_async(comm, event);
 }
 
-/** What became of a part, and what it `moved`. A meeting that does not wait has measured none: what there is is of other calls. */
+/**
+ * A part is over, which `moved` something, unless that was `nothing`. A meeting that does not wait has measured no waiting: what there is is of
+ * other calls.
+ */
 static inline void hier_observe_part(const weft_comm *comm, enum inter_collective collective,
-                                     const intra_meeting *meeting, hier_moved moved, int code) {
+                                     const intra_meeting *meeting, hier_moved moved, bool nothing) {
     core_counter_row *row = &comm->observer->counters.rows[collective];
     if (meeting->waits)
         hier_count_waited(row, meeting->member);
-    if (!code)
+    if (!nothing)
         hier_count_moved(row, moved);
 }
 

@@ -49,10 +49,9 @@ static void note_network(hier_part *part) {
     memcpy(part->network_ticks, seen ? call->slot->network_ticks : none, sizeof(none));
 }
 
-/* A brief one becomes one like any other, which has given, and moved nothing yet. */
+/* A brief one becomes one like any other, which has given. */
 static void unfold(hier_part *part) {
     hier_call *call = &part->call;
-    hier_observe_nothing(part->base.comm, part->arguments.row, part->moved);
     call->error = WEFT_SUCCESS;
     call->lengths_differ = call->through = false; /* what was taken, and was wrong, is taken again */
     hier_begin(call, false);
@@ -91,7 +90,7 @@ __attribute__((always_inline)) static inline bool advance(hier_part *part) {
     if (part->began_ticks)
         note_network(part);
     end(part);
-    hier_observe_part(part->base.comm, part->arguments.row, &call->meeting, part->moved, call->error);
+    hier_observe_part(part->base.comm, part->arguments.row, &call->meeting, part->moved, part->counted || call->error);
     if (part->began_ticks)
         trace_end(part);
     return true;
@@ -148,13 +147,6 @@ __attribute__((cold)) static void settle(hier_part *part) {
     } while (!advance(part));
 }
 
-/* A brief one that has taken what it gets. */
-static inline void end_briefly(hier_part *part) {
-    end(part);
-    if (__builtin_expect(part->call.error, false))
-        hier_observe_nothing(part->base.comm, part->arguments.row, part->moved);
-}
-
 /* It is alone. False: those that it waits for are not here, or something went wrong. */
 static inline bool wait_briefly(hier_part *part) {
     hier_call *call = &part->call;
@@ -162,7 +154,7 @@ static inline bool wait_briefly(hier_part *part) {
     if (!part->brief->await(call) || !part->brief->take(call) || call->error || call->lengths_differ)
         return false;
     part->base.comm->running = NULL;
-    end_briefly(part);
+    end(part);
     return true;
 }
 
@@ -238,6 +230,7 @@ static bool only_gives(const hier_call *call) {
 static inline void activate(hier_part *part) {
     weft_comm *comm = part->base.comm;
     part->base.active = true;
+    part->counted = false;
     part->began_ticks = hier_observe_start(comm, part->arguments.row);
     comm->agent->parts++;
 }
@@ -255,8 +248,9 @@ static inline bool begin_briefly(hier_part *part) {
         return false;
     activate(part);
     hier_count_moved(&part->base.comm->observer->counters.rows[part->arguments.row], part->moved);
+    part->counted = true;
     if (only_gives(call) && part->brief->take(call) && !call->lengths_differ) {
-        end_briefly(part);
+        end(part);
         return true;
     }
     call->meeting.looks = 2; /* the one that would come too early is not taken */

@@ -38,6 +38,7 @@ typedef struct hier_part {
     weft_op op;      /* of a persistent one: the user's, who may free it when none is under way */
     /* As the user's arguments have it, which need not stay: */
     hier_moved moved;
+    bool counted;   /* that is, as soon as a brief one has given */
     uint64_t bytes; /* when traced, as are the next: */
     uint64_t began_ticks;
     uint64_t network_ticks[2];

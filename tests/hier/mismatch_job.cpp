@@ -246,6 +246,35 @@ TEST_F(MismatchOfBlocksJob, OnTeams) {
     expect_all(false);
 }
 
+// What came before its receiver did is over, and wrong, while the call starts: its other threads, who are woken then, learn what the one does
+// that started it.
+class MismatchOfLateBlocksJob : public MismatchJob {
+  protected:
+    void SetUp() override {
+        const char *set = getenv("WEFT_WAIT"); // NOLINT(concurrency-mt-unsafe): before any thread is started
+        const std::string wait = set ? set : "";
+        setenv("WEFT_ALGORITHM", "scatterv=nbFT/flags", 1);
+        setenv("WEFT_WAIT", "block", 1);
+        MismatchJob::SetUp();
+        unsetenv("WEFT_ALGORITHM");
+        if (set)
+            setenv("WEFT_WAIT", wait.c_str(), 1);
+        else
+            unsetenv("WEFT_WAIT");
+    }
+};
+
+TEST_F(MismatchOfLateBlocksJob, OnTeams) {
+    const int ranks = weft_size(comm_) * threads_, late = ranks - threads_;
+    for (int turn = 0; turn < 200; turn++)
+        misuse::in_team(threads_, [&](weft_comm *comm, int) {
+            if (weft_rank(comm) == late)
+                usleep(300);
+            expect_wrong_block(with_blocks::scatterv, {0, late, 3, 2}, comm, threads_ == 1);
+        });
+    expect_works(comm_, "late blocks");
+}
+
 // The algorithms that need all counts have them from the root, before the blocks.
 class MismatchOfCountsJob : public MismatchJob {
   protected:

@@ -103,8 +103,10 @@ bool blocks(rank_of &me) {
         if (blocks(me))                                                                                                \
             return weft_##name(__VA_ARGS__ me.comm);                                                                   \
         weft_request *request = WEFT_REQUEST_NULL;                                                                     \
-        if (me.form == PREPARED)                                                                                       \
-            return run_once(me, weft_##name##_init(__VA_ARGS__ me.comm, &request), request);                           \
+        if (me.form == PREPARED) {                                                                                     \
+            const int made = weft_##name##_init(__VA_ARGS__ me.comm, &request);                                        \
+            return run_once(me, made, request);                                                                        \
+        }                                                                                                              \
         const int code = weft_i##name(__VA_ARGS__ me.comm, &request);                                                  \
         me.own.dawdle();                                                                                               \
         return finish(me, code, request);                                                                              \
@@ -388,6 +390,33 @@ TEST_P(Brief, IsSeenToBeOver) {
             EXPECT_TRUE(done) << "round " << round;
             EXPECT_OK(weft_wait(&request, WEFT_STATUS_IGNORE));
         }
+    });
+}
+
+// What a nonblocking one has counted when it gave stays, whether it ends as a brief one or not.
+TEST_P(Brief, CountersOnlyGrow) {
+    on_ranks([&](rank_of &me) {
+        const auto moved = [] {
+            weft_counters now;
+            EXPECT_OK(weft_counters_get(&now));
+            return now.rows[WEFT_COUNTED_ALLREDUCE].inside.messages;
+        };
+        EXPECT_OK(weft_barrier(me.comm));
+        const uint64_t before = moved();
+        EXPECT_OK(weft_barrier(me.comm));
+        for (int round = 0; round < 20; round++) {
+            weft_request *request = WEFT_REQUEST_NULL;
+            int done = 0;
+            me.own.dawdle();
+            EXPECT_OK(weft_iallreduce(me.send.data(), me.recv.data(), 1, WEFT_INT, WEFT_SUM, me.comm, &request));
+            const uint64_t given = moved();
+            EXPECT_OK(weft_test(&request, &done, WEFT_STATUS_IGNORE));
+            EXPECT_LE(given, moved());
+            EXPECT_OK(weft_wait(&request, WEFT_STATUS_IGNORE));
+        }
+        EXPECT_OK(weft_barrier(me.comm));
+        EXPECT_EQ(moved() - before, 20 * 2 * uint64_t(me.size - 1));
+        EXPECT_OK(weft_barrier(me.comm));
     });
 }
 
