@@ -11,8 +11,7 @@ static _Atomic size_t least = SIZE_MAX;
 void core_stream_resolve(const core_topology *topology) {
     int cores = topology->cache_cores < topology->allowed_cores ? topology->cache_cores : topology->allowed_cores;
     const size_t part = cores > 0 ? topology->cache_bytes / (size_t)cores : 0;
-    const size_t most =
-        part / 16 * 5; /* read, and written as much: pages that lie anywhere fill not much more than half of a cache */
+    const size_t most = part / 16 * 5; /* read, and as much written: five eighths, which pages that lie anywhere fill */
     if (part)
         atomic_store_explicit(&least, most > CORE_STREAM_LEAST ? most : CORE_STREAM_LEAST, memory_order_relaxed);
 }

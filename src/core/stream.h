@@ -22,7 +22,7 @@
 /** Sets for this machine what is; without that nothing is. Any thread. */
 void core_stream_resolve(const core_topology *topology);
 
-/** Is it more than the cache holds, if each thread writes, and reads, so much? */
+/** Is it more than the cache holds of pages that lie anywhere, five eighths, if each thread reads so much, and writes as much? */
 bool core_stream_pays(size_t whole);
 
 /** As memcpy, of a part of so much that is copied in all. What is published after it is seen after it, as behind any copy. */

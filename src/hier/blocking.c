@@ -45,29 +45,22 @@ const hier_brief_steps *hier_steps_of(enum inter_collective collective) {
     return steps[collective];
 }
 
-/* As hier_observe_end(), of a call that was counted when it had given, or was not. */
-static int count(const hier_call *call, bool counted, int code) {
-    const weft_comm *comm = call->comm;
-    const enum inter_collective collective = call->arguments->collective;
-    core_counter_row *row = &comm->observer->counters.rows[collective];
-    if (!counted) {
-        core_count(&row->operations, 1);
-        if (!code)
-            hier_count_moved(row, comm->checked[collective].moved);
-    }
-    hier_count_waited(row, comm->member);
+/* As hier_observe_end(), of a call that was counted when it had given. */
+static int observe_end(const hier_call *call, int code) {
+    hier_count_waited(&call->comm->observer->counters.rows[call->arguments->collective], call->comm->member);
     return code;
 }
 
 int hier_go_on(hier_call *call, int at) {
     complete(call);
     call->at = at;
-    return count(call, at == HIER_GIVEN, run(call));
+    const int code = run(call);
+    return at == HIER_GIVEN ? observe_end(call, code) : hier_observe_end(call->comm, call->arguments, code);
 }
 
 int hier_end_brief_badly(hier_call *call) {
     complete(call);
-    return count(call, true, finish(call));
+    return observe_end(call, finish(call));
 }
 
 /* Does it go by cells, within its process? */

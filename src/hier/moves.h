@@ -73,9 +73,14 @@ static inline core_data hier_sent_beside(const hier_call *call, int thread, size
 }
 
 /**
- * Moves a part of a block, in packed bytes, to where the same block is received; nothing where it lies in place. `whole`: half of a
- * thread's part of what those of its node read and write in the call, where what all read counts once (core_stream_pays).
+ * What core_stream_pays() is asked. `whole`: half of a thread's part of what those of its node read and write in the call, where what all read
+ * counts once.
  */
+static inline size_t hier_stream_of(const hier_call *call, size_t whole) {
+    return call->arguments->laid_out ? call->arguments->moved : whole;
+}
+
+/** Moves a part of a block, in packed bytes, to where the same block is received; nothing where it lies in place. `whole`: see there. */
 static inline void hier_move_of(const hier_call *call, core_data to, core_data from, intra_slice part, size_t whole) {
     const bool runs = to.type->contiguous && from.type->contiguous;
     if (to.buffer == from.buffer && (to.type == from.type || runs))
@@ -85,11 +90,9 @@ static inline void hier_move_of(const hier_call *call, core_data to, core_data f
                         part.count);
         return;
     }
-    const size_t end = part.begin + part.count;
-    if (call->arguments->laid_out)
-        whole = call->arguments->moved;
-    if (whole >= CORE_STREAM_LEAST)
-        core_copy_around(to, from, part.begin, end, whole);
+    const size_t moved = hier_stream_of(call, whole), end = part.begin + part.count;
+    if (moved >= CORE_STREAM_LEAST)
+        core_copy_around(to, from, part.begin, end, moved);
     else
         core_copy(to.buffer, to.type, to.count, from.buffer, from.type, from.count, part.begin, end);
 }
@@ -113,8 +116,7 @@ static inline void hier_unpack(const hier_call *call, core_data to, const void *
         core_copy_short(core_offset(to.buffer, (ptrdiff_t)part.begin), packed, part.count);
         return;
     }
-    const size_t whole = call->arguments->laid_out ? call->arguments->moved : core_data_bytes(to),
-                 end = part.begin + part.count;
+    const size_t whole = hier_stream_of(call, core_data_bytes(to)), end = part.begin + part.count;
     if (whole >= CORE_STREAM_LEAST)
         core_unpack_around(to, packed, part.begin, end, whole);
     else

@@ -57,7 +57,6 @@ int hier_brief_alone(weft_comm *comm, const hier_arguments *arguments) {
     if (!hier_network_is_brief(&call))
         return hier_go_on(&call, 0);
     hier_observe_brief(comm, arguments->collective);
-    intra_end(&call.meeting);
-    (void)hier_has_ended(&call);
+    (void)hier_end(&call);
     return call.error;
 }

@@ -89,9 +89,14 @@ static int combine(const intra_meeting *meeting, int threads, const intra_operan
     return code;
 }
 
+/* Then buffers may be NULL. */
+static bool is_empty(const intra_operands *operands, intra_slice slice) {
+    return operands->type->size_bytes == 0 || slice.count == 0;
+}
+
 int intra_combine_first(const intra_meeting *meeting, int threads, const intra_operands *operands, intra_slice slice,
                         void *out) {
-    if (intra_is_empty(operands, slice))
+    if (is_empty(operands, slice))
         return WEFT_SUCCESS;
     /* Up to two operands need no scratch: one pass over all. */
     if (threads == 2)
@@ -102,7 +107,7 @@ int intra_combine_first(const intra_meeting *meeting, int threads, const intra_o
 }
 
 int intra_combine_for_all(const intra_meeting *meeting, const intra_operands *operands, intra_slice slice, void *recv) {
-    if (intra_is_empty(operands, slice))
+    if (is_empty(operands, slice))
         return WEFT_SUCCESS;
     /* Piece by piece, since each should still be in the cache when it is spread. */
     char *out = (char *)recv + slice.begin * operands->type->size_bytes;

@@ -6,6 +6,7 @@
 #ifndef INTRA_COMBINE_H
 #define INTRA_COMBINE_H
 
+#include <core/layout.h>
 #include <core/op.h>
 #include <intra/meeting.h>
 
@@ -35,11 +36,6 @@ static inline const char *intra_operand_of(const intra_meeting *meeting, const i
     return operands->in_cells ? (const char *)cell->payload.bytes : (const char *)cell->payload.offer.send;
 }
 
-/** Then buffers may be NULL. */
-static inline bool intra_is_empty(const intra_operands *operands, intra_slice slice) {
-    return operands->type->size_bytes == 0 || slice.count == 0;
-}
-
 /**
  * Combines, in thread order, elements begin … begin+count-1 of the first `threads` threads' operands, at least one, into `out` (which is
  * where element `begin` goes). `out` may be the place of one of the operands. All threads have posted their operands. Returns
@@ -48,21 +44,20 @@ static inline bool intra_is_empty(const intra_operands *operands, intra_slice sl
 int intra_combine_first(const intra_meeting *meeting, int threads, const intra_operands *operands, intra_slice slice,
                         void *out);
 
-/** The same of threads 0 and 1, not empty: on the way of short collectives of a pair, and inline for that. */
+/** The same of threads 0 and 1: on the way of short collectives of a pair, and inline for that. */
 static inline int intra_combine_two(const intra_meeting *meeting, const intra_operands *operands, intra_slice slice,
                                     void *out) {
-    const size_t at = slice.begin * operands->type->size_bytes;
-    return core_reduce(operands->op, operands->type, intra_operand_of(meeting, operands, 0) + at,
-                       intra_operand_of(meeting, operands, 1) + at, out, slice.count);
+    const ptrdiff_t at = (ptrdiff_t)(slice.begin * operands->type->size_bytes);
+    return core_reduce(operands->op, operands->type, core_offset(intra_operand_of(meeting, operands, 0), at),
+                       core_offset(intra_operand_of(meeting, operands, 1), at), out, slice.count);
 }
 
 /** As intra_combine_first(), of all threads. */
 static inline int intra_combine(const intra_meeting *meeting, const intra_operands *operands, intra_slice slice,
                                 void *out) {
     const int threads = meeting->team->threads;
-    return threads == 2 && !intra_is_empty(operands, slice)
-               ? intra_combine_two(meeting, operands, slice, out)
-               : intra_combine_first(meeting, threads, operands, slice, out);
+    return threads == 2 ? intra_combine_two(meeting, operands, slice, out)
+                        : intra_combine_first(meeting, threads, operands, slice, out);
 }
 
 /**
