@@ -247,7 +247,7 @@ static inline bool hier_is_of_node(const hier_call *call, size_t rank) {
 enum core_idle hier_idle(void *argument, bool tired);
 
 /*
- * What a call that went wrong (settle.c) needs of its network part (network.c).
+ * What a call that went wrong (settle.c) needs of its network part (network.c, network_start.c).
  */
 
 /** The thread that the network part still waits for, or -1. */

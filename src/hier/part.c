@@ -43,7 +43,7 @@ static void trace_end(const hier_part *part) {
 static void note_network(hier_part *part) {
     const hier_call *call = &part->call;
     const uint64_t none[2] = {0, 0};
-    /* Acquire: pairs with release() in network.c. */
+    /* Acquire: pairs with release() in network_start.c. */
     bool seen =
         call->start && core_flag_reached(&call->meeting.release->flag, intra_value(&call->meeting, HIER_RELEASED));
     memcpy(part->network_ticks, seen ? call->slot->network_ticks : none, sizeof(none));
