@@ -160,12 +160,18 @@ static inline size_t intra_step_of(const intra_cell *cell, uint64_t base) {
 }
 
 /**
- * Is this thread the first to ask, of those who could do a piece of the thread's work? In a collective without steps, whose word this is.
- * Relaxed: what is read on the strength of it was awaited before.
+ * Is this thread the first to ask, of those who could do a piece of the thread's work? Whoever was is told so again. In a collective without
+ * steps, whose word this is. Relaxed: what is read on the strength of it was awaited before.
  */
 static inline bool intra_claims(const intra_meeting *meeting, int thread) {
-    const uint64_t claimed = intra_count(meeting, 1);
-    return atomic_exchange_explicit(&meeting->cells[thread].step, claimed, memory_order_relaxed) != claimed;
+    _Atomic uint64_t *claim = &meeting->cells[thread].step;
+    const uint64_t own = intra_count(meeting, 1 + meeting->member->thread);
+    uint64_t seen = 0; /* most likely not: but to read it first would take as long as this does */
+    do
+        if (atomic_compare_exchange_strong_explicit(claim, &seen, own, memory_order_relaxed, memory_order_relaxed))
+            return true;
+    while (seen < intra_count(meeting, 1));
+    return seen == own;
 }
 
 static inline uint64_t intra_value(const intra_meeting *meeting, unsigned phase) {
