@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,18 +26,27 @@
 #define NS_IN_S               1000000000L
 
 /* Stretches by turns without and with, and the shortest of each counts: what else a program does in between is in all of them. */
+static unsigned quickest(const core_patience *patience, unsigned ways) {
+    unsigned quickest = 0;
+    for (unsigned way = 1; way < ways; way++)
+        if (patience->least[way] < patience->least[quickest])
+            quickest = way;
+    return quickest;
+}
+
 void core_patience_turn(core_patience *patience, uint64_t now) {
+    const unsigned ways = patience->prepares ? 4 : 2, tries = ways * CORE_TRIES_OF_A_WAY;
     const uint64_t took = now - patience->began;
-    uint64_t *least = &patience->least[patience->lingers];
-    if (patience->stretch < CORE_STRETCHES_OF_TRIAL && (!*least || took < *least))
+    uint64_t *least = &patience->least[patience->way];
+    if (patience->stretch < tries && (!*least || took < *least))
         *least = took;
     patience->stretch = (patience->stretch + 1) % CORE_STRETCHES;
     if (patience->stretch == 0)
-        patience->least[false] = patience->least[true] = 0;
-    if (patience->stretch < CORE_STRETCHES_OF_TRIAL)
-        patience->lingers = patience->stretch % 2;
-    else if (patience->stretch == CORE_STRETCHES_OF_TRIAL)
-        patience->lingers = patience->least[true] < patience->least[false];
+        memset(patience->least, 0, sizeof(patience->least));
+    if (patience->stretch < tries)
+        patience->way = patience->stretch % ways;
+    else if (patience->stretch == tries)
+        patience->way = quickest(patience, ways);
     patience->looks = 0;
     patience->began = now;
 }

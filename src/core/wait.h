@@ -33,24 +33,27 @@ static inline void core_pause(void) {
  * For how long a thread lets another one be that writes when it does, before it looks whether that has: steps of a loop, which take about a
  * cycle each. A look that comes before the other's store takes the line from its cache, and then the line crosses twice more. So
  * looks come a little later, by as much as they lately had to; if that pays: what an early look costs differs between processors, and so now and
- * then it is found out by trying. All zero to begin with.
+ * then it is found out by trying. All zero to begin with, but `prepares`.
  */
 typedef struct core_patience {
     unsigned steps;
-    bool lingers;
+    bool
+        prepares; /* the thread has something to do that can be done before it looks, or when it has seen: that is tried, too */
+    unsigned way;      /* as is tried, or was the quickest: of these bits */
     unsigned looks;    /* of this stretch */
-    unsigned stretch;  /* of CORE_STRETCHES: the first ones try, the others do what was quicker */
+    unsigned stretch;  /* of CORE_STRETCHES: the first ones try */
     uint64_t began;    /* this stretch, in ticks */
-    uint64_t least[2]; /* ticks that a stretch took, of those that tried: without, and with lingering */
+    uint64_t least[4]; /* ticks that a stretch took, of those that tried, by way */
 } core_patience;
 
-enum { CORE_STRETCH_LOOKS = 32, CORE_STRETCHES = 256, CORE_STRETCHES_OF_TRIAL = 8 };
+enum { CORE_LINGERS = 1, CORE_PREPARES_EARLY = 2 };
+enum { CORE_STRETCH_LOOKS = 32, CORE_STRETCHES = 512, CORE_TRIES_OF_A_WAY = 4 };
 
 /** A stretch is over, at those ticks. */
 void core_patience_turn(core_patience *patience, uint64_t now);
 
 static inline void core_linger(const core_patience *patience) {
-    const unsigned steps = patience->lingers ? patience->steps : 0;
+    const unsigned steps = patience->way & CORE_LINGERS ? patience->steps : 0;
     for (unsigned step = 0; step < steps; step++)
         __asm__ volatile("");
 }
@@ -58,9 +61,10 @@ static inline void core_linger(const core_patience *patience) {
 /** What the look showed: the other has written, or the look was too early. */
 static inline void core_patience_learn(core_patience *patience, bool written) {
     enum { MOST = 160, MORE = 16 };
-    if (patience->lingers && !written)
+    const bool lingers = patience->way & CORE_LINGERS;
+    if (lingers && !written)
         patience->steps += patience->steps < MOST ? MORE : 0;
-    else if (patience->lingers && patience->steps)
+    else if (lingers && patience->steps)
         patience->steps--;
     if (__builtin_expect(++patience->looks == CORE_STRETCH_LOOKS, 0))
         core_patience_turn(patience, core_ticks());

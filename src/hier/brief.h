@@ -104,7 +104,7 @@ static inline bool hier_brief_offered(hier_call *call) {
 __attribute__((always_inline)) static inline int hier_run_briefly(weft_comm *comm, const hier_arguments *arguments,
                                                                   hier_brief_step *give, hier_brief_step *await,
                                                                   hier_brief_step *take) {
-    const bool early = comm->member->fills > INTRA_FLAG_ROOM;
+    const bool early = intra_clears_early(comm->member);
     hier_call call;
     hier_take_briefly(&call, comm, arguments);
     if (!intra_is_free(&call.meeting))
@@ -113,7 +113,7 @@ __attribute__((always_inline)) static inline int hier_run_briefly(weft_comm *com
     if (!give(&call))
         return hier_go_on(&call, 0);
     hier_observe_brief(comm, arguments->collective); /* until others' flags are here there is time */
-    if (early)                                       /* many lines: while the others' cells are on their way */
+    if (early)
         intra_clear_next(comm->member, true);
     if (!await(&call) || !take(&call))
         return hier_go_on(&call, HIER_GIVEN);

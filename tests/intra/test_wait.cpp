@@ -3,6 +3,7 @@
 // what the publisher wrote before. The plain variables handed on are what ThreadSanitizer looks at.
 #include "effort.h"
 #include "policies.h"
+#include <array>
 #include <climits>
 
 namespace {
@@ -34,21 +35,23 @@ std::string name_of(const ::testing::TestParamInfo<std::tuple<Policy, int>> &inf
     return std::string(std::get<0>(info.param).name) + "_" + std::to_string(std::get<1>(info.param));
 }
 
-struct Costs {
-    uint64_t without, with; // ticks of a look
-};
+using Costs = std::array<uint64_t, 4>; // ticks of a look, by way
 
-// So many stretches of looks that come too early; `jitter` more in all but the third of the trial's of each kind.
-int lingering_stretches(core_patience *patience, uint64_t *now, int stretches, Costs costs, uint64_t jitter) {
-    int lingering = 0;
+int tries(const core_patience &patience) {
+    return (patience.prepares ? 4 : 2) * CORE_TRIES_OF_A_WAY;
+}
+
+// So many stretches of looks that come too early, how often each way was taken; `jitter` more in all but the third try of each.
+std::array<int, 4> ways_taken(core_patience *patience, uint64_t *now, int stretches, Costs costs, uint64_t jitter) {
+    std::array<int, 4> taken = {};
     for (int stretch = 0; stretch < stretches; stretch++) {
-        const bool lingers = patience->lingers, disturbed = patience->stretch / 2 != 2;
-        lingering += lingers;
-        *now += CORE_STRETCH_LOOKS * (lingers ? costs.with : costs.without) + (disturbed ? jitter : 0);
+        const bool disturbed = int(patience->stretch) / (tries(*patience) / CORE_TRIES_OF_A_WAY) != 2;
+        taken.at(patience->way)++;
+        *now += CORE_STRETCH_LOOKS * costs.at(patience->way) + (disturbed ? jitter : 0);
         core_patience_turn(patience, *now);
         EXPECT_EQ(patience->looks, 0u);
     }
-    return lingering;
+    return taken;
 }
 
 } // namespace
@@ -239,7 +242,7 @@ TEST(Patience, GrowsAndEnds) {
     core_patience patience{};
     core_patience_learn(&patience, false);
     EXPECT_EQ(patience.steps, 0u);
-    patience.lingers = true;
+    patience.way = CORE_LINGERS;
     for (int look = 0; look < 20; look++)
         core_patience_learn(&patience, false);
     const unsigned most = patience.steps;
@@ -254,22 +257,27 @@ TEST(Patience, TriesAnewWhenAStretchIsOver) {
     core_patience patience{};
     for (int look = 0; look < CORE_STRETCH_LOOKS; look++)
         core_patience_learn(&patience, true);
-    EXPECT_TRUE(patience.lingers);
+    EXPECT_EQ(patience.way, unsigned(CORE_LINGERS));
     EXPECT_EQ(patience.stretch, 1u);
 }
 
-TEST(Patience, DoesWhatWasQuicker) {
-    const int trial = CORE_STRETCHES_OF_TRIAL, rest = CORE_STRETCHES - trial;
-    for (uint64_t jitter : {uint64_t(0), uint64_t(100000)}) {
-        core_patience patience = {};
-        uint64_t now = 1234567;
-        EXPECT_EQ(lingering_stretches(&patience, &now, trial, {200, 250}, jitter), trial / 2);
-        EXPECT_EQ(lingering_stretches(&patience, &now, rest, {200, 250}, jitter), 0);
-        EXPECT_EQ(lingering_stretches(&patience, &now, trial, {290, 200}, jitter), trial / 2) << "tried again";
-        EXPECT_EQ(lingering_stretches(&patience, &now, rest, {290, 200}, jitter), rest);
-        EXPECT_EQ(lingering_stretches(&patience, &now, trial, {200, 250}, jitter), trial / 2);
-        EXPECT_EQ(lingering_stretches(&patience, &now, rest, {200, 250}, jitter), 0) << "what was before is forgotten";
-    }
+// Each way is tried as often as the others, and then the quickest is taken, whatever was the quickest before.
+TEST(Patience, DoesWhatWasQuickest) {
+    for (bool prepares : {false, true})
+        for (uint64_t jitter : {uint64_t(0), uint64_t(100000)}) {
+            core_patience patience = {};
+            patience.prepares = prepares;
+            uint64_t now = 1234567;
+            for (unsigned best : prepares ? std::vector<unsigned>{0, 3, 1, 2} : std::vector<unsigned>{0, 1, 0}) {
+                Costs costs = {250, 260, 270, 280};
+                costs.at(best) = 200;
+                const int each = CORE_TRIES_OF_A_WAY, rest = CORE_STRETCHES - tries(patience),
+                          beside = prepares ? each : 0;
+                EXPECT_EQ(ways_taken(&patience, &now, tries(patience), costs, jitter),
+                          (std::array<int, 4>{each, each, beside, beside}));
+                EXPECT_EQ(ways_taken(&patience, &now, rest, costs, jitter).at(best), rest);
+            }
+        }
 }
 
 TEST(Backoff, GoesThroughItsStages) {
