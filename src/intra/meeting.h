@@ -101,6 +101,8 @@ static inline void intra_occupy(const intra_meeting *meeting) {
 /** The own cell's payload, to put so many bytes there before anything is posted. */
 static inline unsigned char *intra_fill(const intra_meeting *meeting, size_t bytes) {
     intra_member *member = meeting->member;
+    if (bytes > member->filled)
+        member->filled = bytes;
     if (bytes > member->fills)
         member->fills = bytes;
     return meeting->own->payload.bytes;
@@ -108,15 +110,18 @@ static inline unsigned char *intra_fill(const intra_meeting *meeting, size_t byt
 
 /**
  * Gets the lines of the next own cell before they are written, as many as were filled lately: those who read them have them, and each would
- * take its way back then. `flag`: the first one, too.
+ * take its way back then; one that is forgotten takes as long as all. `flag`: the first one, too.
  */
 static inline void intra_clear_next(intra_member *member, bool flag) {
     const char *cell = (const char *)(member->slot + 1 + member->thread);
+    if (member->slot == member->team->cells) {
+        member->fills = member->filled;
+        member->filled = 0;
+    }
     if (flag)
         __builtin_prefetch(cell, 1);
     for (size_t line = CORE_LINE_BYTES; line < offsetof(intra_cell, payload) + member->fills; line += CORE_LINE_BYTES)
         __builtin_prefetch(cell + line, 1);
-    member->fills -= member->fills < CORE_LINE_BYTES ? member->fills : CORE_LINE_BYTES;
 }
 
 /** Before it looks for the others, whose cells are on their way meanwhile, or when it has seen them? Of many lines, as is quicker. */

@@ -131,7 +131,8 @@ typedef struct intra_member {
     uint64_t calls;            /* that were unlike those before, hier's (hier/checked.h) */
     intra_cell *slot;          /* of the next one */
     core_patience patience[2]; /* with those that post when it does; the second where cells are filled beyond a line */
-    size_t fills;              /* so many bytes of a cell's payload, lately */
+    size_t fills;              /* so many bytes of a cell's payload, in this round of the slots or the last … */
+    size_t filled;             /* … and in this one */
     uint64_t known;            /* every thread has completed the collectives up to this one */
     uint64_t waited_ticks;     /* in the slow part of waits; whoever counts it sets it to 0 */
     uint64_t completed;        /* this one has completed all up to this one … */

@@ -150,25 +150,33 @@ TEST_P(Meeting, TheRingHoldsTheFastBack) {
     });
 }
 
-// As much of the next cell is fetched as was filled lately: a long payload is not forgotten over a short one, but over several.
-TEST_P(Meeting, WhatWasFilledIsRemembered) {
-    intra_member *member = &team->members[0];
-    intra_meeting meeting{};
-    begin(&meeting, member);
-    EXPECT_EQ(intra_fill(&meeting, 100), meeting.own->payload.bytes);
-    intra_fill(&meeting, 8);
-    EXPECT_EQ(member->fills, 100u);
-    intra_end(&meeting);
-    EXPECT_EQ(member->fills, 100u - CORE_LINE_BYTES);
-    begin(&meeting, member);
-    intra_end(&meeting);
-    EXPECT_EQ(member->fills, 0u);
-}
-
 INSTANTIATE_TEST_SUITE_P(Teams, Meeting,
                          ::testing::Combine(::testing::ValuesIn(policies), ::testing::Values(1, 2, 3, 5, 8, 12, 17),
                                             ::testing::Values(2, 8)),
                          name_of);
+
+// As much of the next cell is fetched as was filled lately: until a round of the slots has gone by, and for two at most.
+TEST(Clearing, WhatWasFilledIsRememberedForARound) {
+    for (int slots : {2, 8, 16}) {
+        intra_team *team = nullptr;
+        ASSERT_EQ(intra_team_create(1, slots, core_waiting_yields, &team), WEFT_SUCCESS);
+        intra_member *member = &team->members[0];
+        const int period = 3 * slots; // of one long call and short ones
+        for (int call = 0; call < 3 * period; call++) {
+            intra_meeting meeting{};
+            begin(&meeting, member);
+            EXPECT_EQ(intra_fill(&meeting, call % period ? 8 : 100), meeting.own->payload.bytes);
+            intra_end(&meeting);
+            if (call % period < slots) {
+                EXPECT_EQ(member->fills, 100u) << call;
+            }
+            if (call % period >= 2 * slots) {
+                EXPECT_EQ(member->fills, 8u) << call;
+            }
+        }
+        intra_team_free(team);
+    }
+}
 
 TEST(Scratch, GrowsAndIsAligned) {
     intra_scratch scratch{};
