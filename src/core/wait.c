@@ -35,7 +35,7 @@ static unsigned quickest(const core_patience *patience, unsigned ways) {
 }
 
 void core_patience_turn(core_patience *patience, uint64_t now) {
-    const unsigned ways = patience->prepares ? 4 : 2, tries = ways * CORE_TRIES_OF_A_WAY;
+    const unsigned ways = patience->prepares ? 2 * CORE_WAYS_EARLY : CORE_WAYS_EARLY, tries = ways * CORE_TRIES_OF_A_WAY;
     const uint64_t took = now - patience->began;
     uint64_t *least = &patience->least[patience->way];
     if (patience->stretch < tries && (!*least || took < *least))

@@ -36,36 +36,45 @@ static inline void core_pause(void) {
  * then it is found out by trying. All zero to begin with, but `prepares`.
  */
 typedef struct core_patience {
-    unsigned steps;
+    unsigned steps
+        [3]; /* by how patient a way is: not at all (0), as for who writes at the same time, as for who first reads */
     bool
         prepares; /* the thread has something to do that can be done before it looks, or when it has seen: that is tried, too */
-    unsigned way;      /* as is tried, or was the quickest: of these bits */
+    unsigned way;      /* as is tried, or was the quickest */
     unsigned looks;    /* of this stretch */
     unsigned stretch;  /* of CORE_STRETCHES: the first ones try */
     uint64_t began;    /* this stretch, in ticks */
-    uint64_t least[4]; /* ticks that a stretch took, of those that tried, by way */
+    uint64_t least[6]; /* ticks that a stretch took, of those that tried, by way */
 } core_patience;
 
-enum { CORE_LINGERS = 1, CORE_PREPARES_EARLY = 2 };
 enum { CORE_STRETCH_LOOKS = 32, CORE_STRETCHES = 512, CORE_TRIES_OF_A_WAY = 4 };
+
+/** Ways differ in how patient they are, 0 to 2; and those from here on prepare before they look. */
+enum { CORE_WAYS_EARLY = 3 };
+
+static inline bool core_prepares_early(const core_patience *patience) {
+    return patience->way >= CORE_WAYS_EARLY;
+}
 
 /** A stretch is over, at those ticks. */
 void core_patience_turn(core_patience *patience, uint64_t now);
 
 static inline void core_linger(const core_patience *patience) {
-    const unsigned steps = patience->way & CORE_LINGERS ? patience->steps : 0;
+    const unsigned steps = patience->steps[patience->way % CORE_WAYS_EARLY];
     for (unsigned step = 0; step < steps; step++)
         __asm__ volatile("");
 }
 
 /** What the look showed: the other has written, or the look was too early. */
 static inline void core_patience_learn(core_patience *patience, bool written) {
-    enum { MOST = 160, MORE = 16 };
-    const bool lingers = patience->way & CORE_LINGERS;
-    if (lingers && !written)
-        patience->steps += patience->steps < MOST ? MORE : 0;
-    else if (lingers && patience->steps)
-        patience->steps--;
+    enum { MORE = 16 };
+    static const unsigned most[] = {0, 160, 800};
+    const unsigned patient = patience->way % CORE_WAYS_EARLY;
+    unsigned *steps = &patience->steps[patient];
+    if (!written)
+        *steps += *steps < most[patient] ? MORE : 0;
+    else if (*steps)
+        --*steps;
     if (__builtin_expect(++patience->looks == CORE_STRETCH_LOOKS, 0))
         core_patience_turn(patience, core_ticks());
 }

@@ -126,7 +126,7 @@ static inline void intra_clear_next(intra_member *member, bool flag) {
 
 /** Before it looks for the others, whose cells are on their way meanwhile, or when it has seen them? Of many lines, as is quicker. */
 static inline bool intra_clears_early(const intra_member *member) {
-    return member->fills > INTRA_FLAG_ROOM && member->patience[true].way & CORE_PREPARES_EARLY;
+    return member->fills > INTRA_FLAG_ROOM && core_prepares_early(&member->patience[true]);
 }
 
 /** The slot's counter `which`. */

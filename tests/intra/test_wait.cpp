@@ -35,15 +35,17 @@ std::string name_of(const ::testing::TestParamInfo<std::tuple<Policy, int>> &inf
     return std::string(std::get<0>(info.param).name) + "_" + std::to_string(std::get<1>(info.param));
 }
 
-using Costs = std::array<uint64_t, 4>; // ticks of a look, by way
+constexpr size_t all_ways = 2 * CORE_WAYS_EARLY;
+using Costs = std::array<uint64_t, all_ways>; // ticks of a look, by way
 
 int tries(const core_patience &patience) {
-    return (patience.prepares ? 4 : 2) * CORE_TRIES_OF_A_WAY;
+    return int(patience.prepares ? all_ways : CORE_WAYS_EARLY) * CORE_TRIES_OF_A_WAY;
 }
 
 // So many stretches of looks that come too early, how often each way was taken; `jitter` more in all but the third try of each.
-std::array<int, 4> ways_taken(core_patience *patience, uint64_t *now, int stretches, Costs costs, uint64_t jitter) {
-    std::array<int, 4> taken = {};
+std::array<int, all_ways> ways_taken(core_patience *patience, uint64_t *now, int stretches, Costs costs,
+                                     uint64_t jitter) {
+    std::array<int, all_ways> taken = {};
     for (int stretch = 0; stretch < stretches; stretch++) {
         const bool disturbed = int(patience->stretch) / (tries(*patience) / CORE_TRIES_OF_A_WAY) != 2;
         taken.at(patience->way)++;
@@ -240,24 +242,29 @@ TEST(Idle, WhoeverDrivesIsWaitedForShortly) {
 // tried without.
 TEST(Patience, GrowsAndEnds) {
     core_patience patience{};
-    core_patience_learn(&patience, false);
-    EXPECT_EQ(patience.steps, 0u);
-    patience.way = CORE_LINGERS;
-    for (int look = 0; look < 20; look++)
-        core_patience_learn(&patience, false);
-    const unsigned most = patience.steps;
-    EXPECT_GT(most, 0u);
-    EXPECT_LT(most, 200u);
-    core_linger(&patience);
-    core_patience_learn(&patience, true);
-    EXPECT_EQ(patience.steps, most - 1);
+    unsigned before = 0;
+    for (unsigned most : {0u, 200u, 1000u}) {
+        for (int look = 0; look < 100; look++) {
+            const unsigned way = patience.way;
+            core_patience_learn(&patience, false);
+            patience.way = way; // however it fares
+        }
+        const unsigned steps = patience.steps[patience.way];
+        EXPECT_EQ(steps > before, most > 0);
+        EXPECT_LE(steps, most);
+        core_linger(&patience);
+        core_patience_learn(&patience, true);
+        EXPECT_EQ(patience.steps[patience.way], most ? steps - 1 : 0);
+        before = steps;
+        patience.way++;
+    }
 }
 
-TEST(Patience, TriesAnewWhenAStretchIsOver) {
+TEST(Patience, TriesAnotherWayWhenAStretchIsOver) {
     core_patience patience{};
     for (int look = 0; look < CORE_STRETCH_LOOKS; look++)
         core_patience_learn(&patience, true);
-    EXPECT_EQ(patience.way, unsigned(CORE_LINGERS));
+    EXPECT_EQ(patience.way, 1u);
     EXPECT_EQ(patience.stretch, 1u);
 }
 
@@ -268,13 +275,13 @@ TEST(Patience, DoesWhatWasQuickest) {
             core_patience patience = {};
             patience.prepares = prepares;
             uint64_t now = 1234567;
-            for (unsigned best : prepares ? std::vector<unsigned>{0, 3, 1, 2} : std::vector<unsigned>{0, 1, 0}) {
-                Costs costs = {250, 260, 270, 280};
+            for (unsigned best : prepares ? std::vector<unsigned>{0, 5, 3, 1, 4} : std::vector<unsigned>{0, 1, 2, 0}) {
+                Costs costs = {250, 260, 270, 280, 290, 300};
                 costs.at(best) = 200;
                 const int each = CORE_TRIES_OF_A_WAY, rest = CORE_STRETCHES - tries(patience),
                           beside = prepares ? each : 0;
                 EXPECT_EQ(ways_taken(&patience, &now, tries(patience), costs, jitter),
-                          (std::array<int, 4>{each, each, beside, beside}));
+                          (std::array<int, all_ways>{each, each, each, beside, beside, beside}));
                 EXPECT_EQ(ways_taken(&patience, &now, rest, costs, jitter).at(best), rest);
             }
         }
