@@ -8,7 +8,8 @@
  *                           piece where the message is cut into segments (pieces.h): they are still in a cache then
  *     direct:               every thread copies its block out of the root's send buffer, on other nodes too (direct.h)
  *     inline:               likewise from the tray, where the root has put its node's blocks and the network the others'; so
- *                           nobody waits for those who copy. On one node from the root's cell, if it holds them
+ *                           nobody waits for those who copy. On one node from the root's cell, if that holds those of
+ *                           all others
  */
 #include <core/error.h>
 #include <hier/brief.h>
@@ -36,37 +37,50 @@ static int start_inline(hier_call *call) {
     return start(call, NULL, intra_tray(&call->meeting));
 }
 
-/* Where the node's blocks come together. */
-static char *blocks_of_node(const hier_call *call) {
-    if (hier_single_node(call) && call->arguments->bytes * (size_t)hier_threads(call) <= INTRA_INLINE_BYTES)
-        return (char *)call->meeting.cells[call->root_thread].payload.bytes;
-    return intra_tray(&call->meeting);
+/* On one node: all blocks but the root's own go into its cell, if it holds them. Else the node's go onto the tray. */
+static inline bool in_cell(const hier_call *call) {
+    return hier_single_node(call) && call->arguments->bytes * (size_t)(hier_threads(call) - 1) <= INTRA_INLINE_BYTES;
 }
 
-/* The root's share: its node's blocks, its own straight to where it belongs. */
-static void give_blocks(hier_call *call) {
+static inline void put_blocks(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
-    const char *blocks = hier_at(arguments->send, hier_first_rank(call), arguments->bytes);
-    const char *own = hier_at(blocks, (size_t)call->comm->thread, arguments->bytes);
-    INTRA_SHOW(&call->meeting, send, arguments->send);
-    memcpy(blocks_of_node(call), blocks, arguments->bytes * (size_t)hier_threads(call));
+    const size_t bytes = arguments->bytes, self = (size_t)call->comm->thread, threads = (size_t)hier_threads(call);
+    if (in_cell(call)) {
+        void *cell = intra_fill(&call->meeting, (threads - 1) * bytes);
+        core_copy_short(cell, arguments->send, self * bytes);
+        core_copy_short(hier_at(cell, self, bytes), hier_at(arguments->send, self + 1, bytes),
+                        (threads - 1 - self) * bytes);
+    } else {
+        INTRA_SHOW(&call->meeting, send, arguments->send);
+        memcpy(intra_tray(&call->meeting), hier_at(arguments->send, hier_first_rank(call), bytes), threads * bytes);
+    }
+}
+
+/* The root's share. Its own block goes to its place while the others' are on their way. */
+static inline bool give(hier_call *call) {
+    const hier_arguments *arguments = call->arguments;
+    if (!hier_is_root(call))
+        return true;
+    put_blocks(call);
+    intra_post(&call->meeting, HIER_READY);
+    const void *own = hier_at(arguments->send, (size_t)call->comm->rank, arguments->bytes);
     if (own != arguments->recv)
         core_copy_short(arguments->recv, own, arguments->bytes);
-}
-
-static inline bool give(hier_call *call) {
-    if (hier_is_root(call)) {
-        give_blocks(call);
-        intra_post(&call->meeting, HIER_READY);
-    }
     return true;
 }
 
 static inline bool take(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
-    if (!hier_is_root(call))
-        core_copy_short(arguments->recv, hier_at(blocks_of_node(call), (size_t)call->comm->thread, arguments->bytes),
-                        arguments->bytes);
+    const int self = call->comm->thread, root = call->root_thread;
+    if (hier_is_root(call))
+        return true;
+    const void *blocks = intra_tray(&call->meeting);
+    int place = self;
+    if (in_cell(call)) {
+        blocks = call->meeting.cells[root].payload.bytes;
+        place -= self > root;
+    }
+    core_copy_short(arguments->recv, hier_at(blocks, (size_t)place, arguments->bytes), arguments->bytes);
     return true;
 }
 
