@@ -31,9 +31,9 @@ hier_brief hier_brief_alone;
  */
 typedef bool hier_brief_step(hier_call *call);
 
-/** The same apart, of a nonblocking one: it gives when it starts, and waits and takes when it is waited for. */
+/** The same in two, of a nonblocking one: it gives when it starts, and waits and takes, without a third call, when it is waited for. */
 typedef struct hier_brief_steps {
-    hier_brief_step *give, *await, *take;
+    hier_brief_step *give, *finish;
 } hier_brief_steps;
 
 /** The collectives that have brief ones, and whose. */
@@ -62,11 +62,14 @@ typedef struct hier_brief_steps {
 HIER_BRIEF_ONES(HIER_DECLARE_BRIEF)
 
 /** Defines one by its steps, which become a part of it. */
-#define HIER_DEFINE_BRIEF(name, ...)                                                                                   \
+#define HIER_DEFINE_BRIEF(name, give, await, take)                                                                     \
     int hier_brief_##name(weft_comm *comm, const hier_arguments *arguments) {                                          \
-        return hier_run_briefly(comm, arguments, __VA_ARGS__);                                                         \
+        return hier_run_briefly(comm, arguments, give, await, take);                                                   \
     }                                                                                                                  \
-    const hier_brief_steps hier_steps_##name = {__VA_ARGS__};
+    static bool finish_##name(hier_call *call) {                                                                       \
+        return await(call) && take(call);                                                                              \
+    }                                                                                                                  \
+    const hier_brief_steps hier_steps_##name = {give, finish_##name};
 
 /** Of a call that is brief within its process. */
 const hier_brief_steps *hier_steps_of(enum inter_collective collective);

@@ -151,7 +151,7 @@ __attribute__((cold)) static void settle(hier_part *part) {
 static inline bool wait_briefly(hier_part *part) {
     hier_call *call = &part->call;
     intra_let_wait(&call->meeting, true);
-    if (!part->brief->await(call) || !part->brief->take(call) || call->error || call->lengths_differ)
+    if (!part->brief->finish(call) || call->error || call->lengths_differ)
         return false;
     part->base.comm->running = NULL;
     end(part);
@@ -249,7 +249,7 @@ static inline bool begin_briefly(hier_part *part) {
     activate(part);
     hier_count_moved(&part->base.comm->observer->counters.rows[part->arguments.row], part->moved);
     part->counted = true;
-    if (only_gives(call) && part->brief->take(call) && !call->lengths_differ) {
+    if (only_gives(call) && part->brief->finish(call) && !call->lengths_differ) {
         end(part);
         return true;
     }
@@ -259,8 +259,7 @@ static inline bool begin_briefly(hier_part *part) {
     return true;
 }
 
-void hier_part_restart(weft_request *request) {
-    hier_part *part = part_of(request);
+static inline void restart(hier_part *part) {
     weft_comm *comm = part->base.comm;
     (void)hier_comm_inner(comm); /* what the call is on learns what this handle has under way */
     if (comm->member->retired) {
@@ -275,6 +274,18 @@ void hier_part_restart(weft_request *request) {
     activate(part);
     hier_begin(&part->call, false);
     set_off(part);
+}
+
+void hier_part_restart(weft_request *request) {
+    restart(part_of(request));
+}
+
+int hier_part_repeat(hier_part *part, const void *caller, weft_request **request) {
+    (void)hier_request_kept(&part->base.comm->free_requests[0]);
+    part->arguments.caller = caller;
+    restart(part);
+    hier_part_hand_out(part, request);
+    return WEFT_SUCCESS;
 }
 
 int hier_part_conclude(const hier_part *part) {

@@ -89,8 +89,24 @@ static inline int hier_part_result(const weft_request *request) {
     return part->call.error || part->arguments.staging ? hier_part_conclude(part) : WEFT_SUCCESS;
 }
 
+/** Frees what a part has that is prepared, or went wrong. */
+void hier_part_empty(hier_part *part);
+
 /** Gives one that is not active back to its communicator. */
-void hier_part_give(weft_request *request);
+static inline void hier_part_give(weft_request *request) {
+    hier_part *part = (hier_part *)request;
+    if (part->prepared || part->sentence)
+        hier_part_empty(part);
+    request->comm->requests -= request->owned;
+    hier_request_keep(request, &request->comm->free_requests[0]);
+}
+
+/** Makes one the user's. */
+static inline void hier_part_hand_out(hier_part *part, weft_request **request) {
+    part->base.owned = true;
+    part->base.comm->requests++;
+    *request = &part->base;
+}
 
 /** Frees what a handle keeps for its next parts. */
 void hier_parts_free(weft_comm *comm);

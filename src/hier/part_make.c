@@ -105,7 +105,12 @@ static hier_part *take(weft_comm *comm) {
     return part;
 }
 
-static void give_prepared(weft_comm *comm, hier_part *part) {
+void hier_part_empty(hier_part *part) {
+    weft_comm *comm = part->base.comm;
+    free(part->sentence);
+    part->sentence = NULL;
+    if (!part->prepared)
+        return;
     if (part->ring)
         hier_ring_leave(comm->team, part->ring);
     hier_staging_free(part->arguments.staging);
@@ -113,19 +118,6 @@ static void give_prepared(weft_comm *comm, hier_part *part) {
         hier_types_release(comm, &part->arguments);
     part->ring = NULL;
     part->prepared = false;
-}
-
-void hier_part_give(weft_request *request) {
-    hier_part *part = part_of(request);
-    weft_comm *comm = request->comm;
-    if (part->prepared)
-        give_prepared(comm, part);
-    if (part->sentence) {
-        free(part->sentence);
-        part->sentence = NULL;
-    }
-    comm->requests -= request->owned;
-    hier_request_keep(request, &comm->free_requests[0]);
 }
 
 void hier_parts_free(weft_comm *comm) {
@@ -171,20 +163,6 @@ static int prepare(weft_comm *comm, hier_part *part, bool persistent, uint64_t n
     return code;
 }
 
-static void hand_out(hier_part *part, weft_request **request) {
-    part->base.owned = true;
-    part->base.comm->requests++;
-    *request = &part->base;
-}
-
-int hier_part_repeat(hier_part *part, const void *caller, weft_request **request) {
-    (void)hier_request_kept(&part->base.comm->free_requests[0]);
-    part->arguments.caller = caller;
-    hier_part_restart(&part->base);
-    hand_out(part, request);
-    return WEFT_SUCCESS;
-}
-
 static int make(weft_comm *comm, const hier_arguments *arguments, bool persistent, uint64_t number,
                 weft_request **request) {
     hier_part *part = take(comm);
@@ -212,7 +190,7 @@ static int make(weft_comm *comm, const hier_arguments *arguments, bool persisten
         part->alike = arguments->number;
     const bool brief = arguments->number && comm->checked[arguments->collective].brief && !arguments->strided;
     part->brief = brief && comm->layout->nodes == 1 ? hier_steps_of(arguments->collective) : NULL;
-    hand_out(part, request);
+    hier_part_hand_out(part, request);
     if (!persistent)
         hier_part_restart(*request);
     return WEFT_SUCCESS;

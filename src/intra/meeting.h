@@ -279,7 +279,7 @@ static inline bool intra_await_all(intra_meeting *meeting, unsigned phase) {
     return intra_have_met(meeting);
 }
 
-/** Before the first look at those that post when this thread does. Of two, who comes back to wait has been away for as long. */
+/** Before the first look at those that post when this thread does. */
 static inline void intra_linger(const intra_meeting *meeting, unsigned phase) {
     intra_member *member = meeting->member;
     const int threads = meeting->team->threads;
@@ -289,8 +289,6 @@ static inline void intra_linger(const intra_meeting *meeting, unsigned phase) {
     if (filled)
         /* Not for order: until the own lines are written the others' are not, either, and looking would only take them away. */
         atomic_thread_fence(memory_order_seq_cst);
-    if (threads == 2 && meeting->looks > 1)
-        return;
     core_linger(&member->patience[filled]);
     int first = member->thread + 1 < threads ? member->thread + 1 : 0; /* that is looked at */
     core_patience_learn(&member->patience[filled], intra_has_posted(meeting, first, phase));
