@@ -86,15 +86,30 @@ static inline bool hier_brief_sync(hier_call *call, unsigned phase) {
     return intra_are_here(&call->meeting, phase);
 }
 
-static inline bool hier_brief_root(hier_call *call) {
-    return hier_is_root(call) || intra_is_here(&call->meeting, call->root_thread, HIER_READY);
+static inline bool hier_brief_root(hier_call *call, unsigned phase) {
+    if (hier_is_root(call))
+        return true;
+    intra_linger_alone(&call->meeting, call->root_thread, phase);
+    return intra_is_here(&call->meeting, call->root_thread, phase);
 }
 
 static inline bool hier_brief_others(hier_call *call) {
-    return !hier_is_root(call) || intra_are_here(&call->meeting, HIER_READY);
+    if (!hier_is_root(call))
+        return true;
+    intra_linger_alone(&call->meeting, call->root_thread ? 0 : hier_threads(call) - 1, HIER_READY);
+    return intra_are_here(&call->meeting, HIER_READY);
 }
 
-/** The same of those who are all ready, or have all offered. */
+/** The same until a root is ready, or has offered … */
+static inline bool hier_brief_root_ready(hier_call *call) {
+    return hier_brief_root(call, HIER_READY);
+}
+
+static inline bool hier_brief_root_offered(hier_call *call) {
+    return hier_brief_root(call, HIER_OFFERED);
+}
+
+/** … or all are, or have. */
 static inline bool hier_brief_ready(hier_call *call) {
     return hier_brief_sync(call, HIER_READY);
 }

@@ -80,6 +80,8 @@ static bool await_last(hier_call *call, unsigned phase) {
 }
 
 static inline bool first_are_here(hier_call *call) {
+    if (call->comm->thread)
+        intra_linger_alone(&call->meeting, 0, HIER_READY);
     for (int thread = 0; thread < call->comm->thread; thread++)
         if (!intra_is_here(&call->meeting, thread, HIER_READY))
             return false;

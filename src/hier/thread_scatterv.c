@@ -143,10 +143,6 @@ static inline bool give(hier_call *call) {
     return true;
 }
 
-static inline bool await_root(hier_call *call) {
-    return hier_is_root(call) || intra_is_here(&call->meeting, call->root_thread, HIER_OFFERED);
-}
-
 static inline bool take(hier_call *call) {
     if (!hier_is_root(call) && !hier_has_bundled(call, call->root_thread))
         return false;
@@ -154,7 +150,7 @@ static inline bool take(hier_call *call) {
     return true;
 }
 
-HIER_DEFINE_BRIEF(scatterv, give, await_root, take)
+HIER_DEFINE_BRIEF(scatterv, give, hier_brief_root_offered, take)
 
 static bool on_root_node(hier_call *call) {
     const bool root = hier_is_root(call);

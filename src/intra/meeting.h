@@ -126,7 +126,7 @@ static inline void intra_clear_next(intra_member *member, bool flag) {
 
 /** Before it looks for the others, whose cells are on their way meanwhile, or when it has seen them? Of many lines, as is quicker. */
 static inline bool intra_clears_early(const intra_member *member) {
-    return member->fills > INTRA_FLAG_ROOM && core_prepares_early(&member->patience[true]);
+    return member->fills > INTRA_FLAG_ROOM && core_prepares_early(&member->patience[INTRA_TOGETHER_FILLED]);
 }
 
 /** The slot's counter `which`. */
@@ -279,9 +279,15 @@ static inline bool intra_await_all(intra_meeting *meeting, unsigned phase) {
     return intra_have_met(meeting);
 }
 
+static inline void intra_linger_with(const intra_meeting *meeting, int with, int thread, unsigned phase) {
+    core_patience *patience = &meeting->member->patience[with];
+    core_linger(patience);
+    core_patience_learn(patience, intra_has_posted(meeting, thread, phase));
+}
+
 /** Before the first look at those that post when this thread does. */
 static inline void intra_linger(const intra_meeting *meeting, unsigned phase) {
-    intra_member *member = meeting->member;
+    const intra_member *member = meeting->member;
     const int threads = meeting->team->threads;
     if (!meeting->hot || threads == 1)
         return;
@@ -289,9 +295,14 @@ static inline void intra_linger(const intra_meeting *meeting, unsigned phase) {
     if (filled)
         /* Not for order: until the own lines are written the others' are not, either, and looking would only take them away. */
         atomic_thread_fence(memory_order_seq_cst);
-    core_linger(&member->patience[filled]);
-    int first = member->thread + 1 < threads ? member->thread + 1 : 0; /* that is looked at */
-    core_patience_learn(&member->patience[filled], intra_has_posted(meeting, first, phase));
+    intra_linger_with(meeting, filled ? INTRA_TOGETHER_FILLED : INTRA_TOGETHER,
+                      member->thread + 1 < threads ? member->thread + 1 : 0, phase); /* the first that is looked at */
+}
+
+/** Before the first look at a thread that posts whatever this one does, and comes later from where both were together. */
+static inline void intra_linger_alone(const intra_meeting *meeting, int thread, unsigned phase) {
+    if (meeting->hot)
+        intra_linger_with(meeting, INTRA_ALONE, thread, phase);
 }
 
 /**

@@ -17,8 +17,8 @@ static bool make_members(intra_team *team) {
         intra_member *member = &team->members[thread];
         member->team = team;
         member->thread = thread;
-        member->patience[true].prepares = true;             /* its next cell */
-        member->slot = intra_slot_after(team, team->cells); /* that of sequence 1 */
+        member->patience[INTRA_TOGETHER_FILLED].prepares = true; /* its next cell */
+        member->slot = intra_slot_after(team, team->cells);      /* that of sequence 1 */
         member->over = calloc(team->slots, sizeof(*member->over));
         if (!member->over)
             return false;

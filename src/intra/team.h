@@ -119,6 +119,9 @@ typedef struct intra_scratch {
     const intra_source *source; /* or NULL */
 } intra_scratch;
 
+/** Whom a thread is patient with: those that post when it does, the same where cells are filled beyond a line, and those that alone post. */
+enum { INTRA_TOGETHER, INTRA_TOGETHER_FILLED, INTRA_ALONE, INTRA_PATIENCES };
+
 /** What a thread knows; written and read by that thread only. Kept by the team so that a thread may leave and come
  * back. */
 typedef struct intra_member {
@@ -130,16 +133,16 @@ typedef struct intra_member {
     uint64_t chain;            /* a hash of all taken so far, hier's (hier/ledger.h) */
     uint64_t calls;            /* that were unlike those before, hier's (hier/checked.h) */
     intra_cell *slot;          /* of the next one */
-    core_patience patience[2]; /* with those that post when it does; the second where cells are filled beyond a line */
-    size_t fills;              /* so many bytes of a cell's payload, in this round of the slots or the last … */
-    size_t filled;             /* … and in this one */
-    uint64_t known;            /* every thread has completed the collectives up to this one */
-    uint64_t waited_ticks;     /* in the slow part of waits; whoever counts it sets it to 0 */
-    uint64_t completed;        /* this one has completed all up to this one … */
-    uint64_t ahead;            /* … and so many of those after it … */
-    _Atomic uint64_t rings;    /* how many collectives have got rings of their own: as the sequence */
-    unsigned steps;            /* of agreements on contexts, hier's (contexts.c) */
-    bool *over;                /* … these, by slot */
+    core_patience patience[INTRA_PATIENCES];
+    size_t fills;           /* so many bytes of a cell's payload, in this round of the slots or the last … */
+    size_t filled;          /* … and in this one */
+    uint64_t known;         /* every thread has completed the collectives up to this one */
+    uint64_t waited_ticks;  /* in the slow part of waits; whoever counts it sets it to 0 */
+    uint64_t completed;     /* this one has completed all up to this one … */
+    uint64_t ahead;         /* … and so many of those after it … */
+    _Atomic uint64_t rings; /* how many collectives have got rings of their own: as the sequence */
+    unsigned steps;         /* of agreements on contexts, hier's (contexts.c) */
+    bool *over;             /* … these, by slot */
     intra_scratch scratch[INTRA_SCRATCHES]; /* of blocking collectives */
 } intra_member;
 
