@@ -25,7 +25,6 @@
 #define WAKES                 16
 #define NS_IN_S               1000000000L
 
-/* Stretches by turns without and with, and the shortest of each counts: what else a program does in between is in all of them. */
 static unsigned quickest(const core_patience *patience, unsigned ways) {
     unsigned quickest = 0;
     for (unsigned way = 1; way < ways; way++)
@@ -34,8 +33,10 @@ static unsigned quickest(const core_patience *patience, unsigned ways) {
     return quickest;
 }
 
+/* Stretches by turns in each way, of which the shortest counts: what else a program does in between is in all of them. */
 void core_patience_turn(core_patience *patience, uint64_t now) {
-    const unsigned ways = patience->prepares ? 2 * CORE_WAYS_EARLY : CORE_WAYS_EARLY, tries = ways * CORE_TRIES_OF_A_WAY;
+    const unsigned ways = patience->prepares ? 2 * CORE_WAYS_EARLY : CORE_WAYS_EARLY,
+                   tries = ways * CORE_TRIES_OF_A_WAY;
     const uint64_t took = now - patience->began;
     uint64_t *least = &patience->least[patience->way];
     if (patience->stretch < tries && (!*least || took < *least))

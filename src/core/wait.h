@@ -72,7 +72,7 @@ static inline void core_patience_learn(core_patience *patience, bool written) {
     const unsigned patient = patience->way % CORE_WAYS_EARLY;
     unsigned *steps = &patience->steps[patient];
     if (!written)
-        *steps += *steps < most[patient] ? MORE : 0;
+        *steps += *steps + MORE <= most[patient] ? MORE : 0;
     else if (*steps)
         --*steps;
     if (__builtin_expect(++patience->looks == CORE_STRETCH_LOOKS, 0))

@@ -61,10 +61,10 @@ typedef struct hier_brief_steps {
     extern const hier_brief_steps hier_steps_##name;
 HIER_BRIEF_ONES(HIER_DECLARE_BRIEF)
 
-/** Defines one by its steps, which become a part of it. */
-#define HIER_DEFINE_BRIEF(name, give, await, take)                                                                     \
+/** Defines one by whom it waits for (team.h), and its steps, which become a part of it. */
+#define HIER_DEFINE_BRIEF(name, with, give, await, take)                                                               \
     int hier_brief_##name(weft_comm *comm, const hier_arguments *arguments) {                                          \
-        return hier_run_briefly(comm, arguments, give, await, take);                                                   \
+        return hier_run_briefly(comm, arguments, with, give, await, take);                                             \
     }                                                                                                                  \
     static bool finish_##name(hier_call *call) {                                                                       \
         return await(call) && take(call);                                                                              \
@@ -120,9 +120,9 @@ static inline bool hier_brief_offered(hier_call *call) {
 
 /** The steps become a part of it. */
 __attribute__((always_inline)) static inline int hier_run_briefly(weft_comm *comm, const hier_arguments *arguments,
-                                                                  hier_brief_step *give, hier_brief_step *await,
-                                                                  hier_brief_step *take) {
-    const bool early = intra_clears_early(comm->member);
+                                                                  int with, hier_brief_step *give,
+                                                                  hier_brief_step *await, hier_brief_step *take) {
+    const bool early = intra_clears_early(comm->member, with);
     hier_call call;
     hier_take_briefly(&call, comm, arguments);
     if (!intra_is_free(&call.meeting))

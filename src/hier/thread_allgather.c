@@ -71,7 +71,7 @@ static bool by_inline(hier_call *call) {
     HIER_OVER;
 }
 
-HIER_DEFINE_BRIEF(allgather, give, hier_brief_ready, take)
+HIER_DEFINE_BRIEF(allgather, INTRA_TOGETHER, give, hier_brief_ready, take)
 
 static core_data place_at(const hier_call *call, int thread) {
     return hier_received_by(call, thread, (size_t)call->comm->thread, call->arguments->bytes);

@@ -126,7 +126,7 @@ static inline bool take_bundles(hier_call *call) {
     return true;
 }
 
-HIER_DEFINE_BRIEF(allgatherv, give, hier_brief_offered, take_bundles)
+HIER_DEFINE_BRIEF(allgatherv, INTRA_TOGETHER, give, hier_brief_offered, take_bundles)
 
 static bool on_one_node(hier_call *call) {
     HIER_RESUME(call);

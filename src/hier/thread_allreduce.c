@@ -57,7 +57,7 @@ static bool by_inline(hier_call *call) {
     HIER_OVER;
 }
 
-HIER_DEFINE_BRIEF(allreduce, hier_give_inline, hier_brief_ready, take)
+HIER_DEFINE_BRIEF(allreduce, INTRA_TOGETHER, hier_give_inline, hier_brief_ready, take)
 
 /* The leader shows no sum where it could not make it. */
 static int start_from_leader(hier_call *call) {

@@ -255,7 +255,7 @@ static bool by_inline(hier_call *call) {
     HIER_OVER;
 }
 
-HIER_DEFINE_BRIEF(alltoall, put_cell, hier_brief_ready, take_cells)
+HIER_DEFINE_BRIEF(alltoall, INTRA_TOGETHER, put_cell, hier_brief_ready, take_cells)
 
 /* By flags, or by slices. */
 static bool by_offers(hier_call *call) {

@@ -67,7 +67,7 @@ static inline bool take(hier_call *call) {
     return true;
 }
 
-HIER_DEFINE_BRIEF(barrier, give, hier_brief_ready, take)
+HIER_DEFINE_BRIEF(barrier, INTRA_TOGETHER, give, hier_brief_ready, take)
 
 bool hier_thread_barrier(hier_call *call) {
     /* A collective without data comes here too. Once: what is entrusted to the leader it reads. */

@@ -47,7 +47,7 @@ static inline bool take(hier_call *call) {
     return true;
 }
 
-HIER_DEFINE_BRIEF(bcast, give, hier_brief_root_ready, take)
+HIER_DEFINE_BRIEF(bcast, INTRA_ALONE, give, hier_brief_root_ready, take)
 
 static bool by_inline(hier_call *call) {
     const hier_arguments *arguments = call->arguments;

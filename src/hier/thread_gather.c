@@ -127,7 +127,7 @@ static inline bool take(hier_call *call) {
     return true;
 }
 
-HIER_DEFINE_BRIEF(gather, give, hier_brief_others, take)
+HIER_DEFINE_BRIEF(gather, INTRA_ALONE, give, hier_brief_others, take)
 
 static bool by_inline(hier_call *call) {
     bool root = hier_is_root(call);

@@ -196,7 +196,7 @@ static inline bool take_bundles(hier_call *call) {
     return true;
 }
 
-HIER_DEFINE_BRIEF(gatherv, give, hier_brief_others, take_bundles)
+HIER_DEFINE_BRIEF(gatherv, INTRA_ALONE, give, hier_brief_others, take_bundles)
 
 static bool by_flags(hier_call *call) {
     const int thread = call->comm->thread;

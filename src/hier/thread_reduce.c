@@ -52,7 +52,7 @@ static inline bool take(hier_call *call) {
     return true;
 }
 
-HIER_DEFINE_BRIEF(reduce, hier_give_inline, hier_brief_others, take)
+HIER_DEFINE_BRIEF(reduce, INTRA_ALONE, hier_give_inline, hier_brief_others, take)
 
 static bool by_inline(hier_call *call) {
     const hier_arguments *arguments = call->arguments;

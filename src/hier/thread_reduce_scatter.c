@@ -109,7 +109,7 @@ static inline bool take(hier_call *call) {
     return true;
 }
 
-HIER_DEFINE_BRIEF(reduce_scatter, hier_give_inline, hier_brief_ready, take)
+HIER_DEFINE_BRIEF(reduce_scatter, INTRA_TOGETHER, hier_give_inline, hier_brief_ready, take)
 
 static bool by_inline(hier_call *call) {
     blocks of;

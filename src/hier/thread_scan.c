@@ -94,7 +94,7 @@ static inline bool take(hier_call *call) {
     return true;
 }
 
-HIER_DEFINE_BRIEF(scan, hier_give_inline, first_are_here, take)
+HIER_DEFINE_BRIEF(scan, INTRA_ALONE, hier_give_inline, first_are_here, take)
 
 static bool by_inline(hier_call *call) {
     HIER_RESUME(call);

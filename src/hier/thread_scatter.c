@@ -84,7 +84,7 @@ static inline bool take(hier_call *call) {
     return true;
 }
 
-HIER_DEFINE_BRIEF(scatter, give, hier_brief_root_ready, take)
+HIER_DEFINE_BRIEF(scatter, INTRA_ALONE, give, hier_brief_root_ready, take)
 
 static bool by_inline(hier_call *call) {
     bool root = hier_is_root(call), root_node = hier_on_root_node(call);

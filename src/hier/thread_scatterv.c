@@ -150,7 +150,7 @@ static inline bool take(hier_call *call) {
     return true;
 }
 
-HIER_DEFINE_BRIEF(scatterv, give, hier_brief_root_offered, take)
+HIER_DEFINE_BRIEF(scatterv, INTRA_ALONE, give, hier_brief_root_offered, take)
 
 static bool on_root_node(hier_call *call) {
     const bool root = hier_is_root(call);

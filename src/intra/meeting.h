@@ -66,6 +66,10 @@ static inline void intra_take(intra_meeting *meeting, intra_member *member, uint
     if (member->completed != taken)
         atomic_store_explicit(&team->overlaps, true, memory_order_relaxed);
     member->slot = intra_slot_after(team, slot);
+    if (slot == team->cells) {
+        member->fills = member->filled;
+        member->filled = 0;
+    }
     meeting->member = member;
     meeting->team = team;
     meeting->release = slot;
@@ -114,10 +118,6 @@ static inline unsigned char *intra_fill(const intra_meeting *meeting, size_t byt
  */
 static inline void intra_clear_next(intra_member *member, bool flag) {
     const char *cell = (const char *)(member->slot + 1 + member->thread);
-    if (member->slot == member->team->cells) {
-        member->fills = member->filled;
-        member->filled = 0;
-    }
     if (flag)
         __builtin_prefetch(cell, 1);
     for (size_t line = CORE_LINE_BYTES; line < offsetof(intra_cell, payload) + member->fills; line += CORE_LINE_BYTES)
@@ -125,8 +125,8 @@ static inline void intra_clear_next(intra_member *member, bool flag) {
 }
 
 /** Before it looks for the others, whose cells are on their way meanwhile, or when it has seen them? Of many lines, as is quicker. */
-static inline bool intra_clears_early(const intra_member *member) {
-    return member->fills > INTRA_FLAG_ROOM && core_prepares_early(&member->patience[INTRA_TOGETHER_FILLED]);
+static inline bool intra_clears_early(const intra_member *member, int with) {
+    return member->fills > INTRA_FLAG_ROOM && core_prepares_early(&member->patience[with + INTRA_FILLED]);
 }
 
 /** The slot's counter `which`. */
@@ -291,18 +291,21 @@ static inline void intra_linger(const intra_meeting *meeting, unsigned phase) {
     const int threads = meeting->team->threads;
     if (!meeting->hot || threads == 1)
         return;
-    const bool filled = member->fills > INTRA_FLAG_ROOM;
-    if (filled)
-        /* Not for order: until the own lines are written the others' are not, either, and looking would only take them away. */
-        atomic_thread_fence(memory_order_seq_cst);
-    intra_linger_with(meeting, filled ? INTRA_TOGETHER_FILLED : INTRA_TOGETHER,
-                      member->thread + 1 < threads ? member->thread + 1 : 0, phase); /* the first that is looked at */
+    const int first = member->thread + 1 < threads ? member->thread + 1 : 0; /* that is looked at */
+    if (member->fills <= INTRA_FLAG_ROOM) {
+        intra_linger_with(meeting, INTRA_TOGETHER, first, phase);
+        return;
+    }
+    /* Not for order: until the own lines are written the others' are not, either, and looking would only take them away. */
+    atomic_thread_fence(memory_order_seq_cst);
+    intra_linger_with(meeting, INTRA_TOGETHER + INTRA_FILLED, first, phase);
 }
 
 /** Before the first look at a thread that posts whatever this one does, and comes later from where both were together. */
 static inline void intra_linger_alone(const intra_meeting *meeting, int thread, unsigned phase) {
     if (meeting->hot)
-        intra_linger_with(meeting, INTRA_ALONE, thread, phase);
+        intra_linger_with(meeting, INTRA_ALONE + (meeting->member->fills > INTRA_FLAG_ROOM ? INTRA_FILLED : 0), thread,
+                          phase);
 }
 
 /**

@@ -11,14 +11,20 @@ static void *zeroed(size_t count, size_t bytes) {
     return memory;
 }
 
+/* Of filled cells, when the next one's lines are fetched is tried, too. Two do not try at the same time, lest what is found of one is the other's. */
+static void begin_patience(core_patience *patience) {
+    patience[INTRA_TOGETHER + INTRA_FILLED].prepares = patience[INTRA_ALONE + INTRA_FILLED].prepares = true;
+    patience[INTRA_ALONE].stretch = patience[INTRA_ALONE + INTRA_FILLED].stretch = CORE_STRETCHES / 2;
+}
+
 static bool make_members(intra_team *team) {
     team->members = zeroed((size_t)team->threads, sizeof(intra_member));
     for (int thread = 0; team->members && thread < team->threads; thread++) {
         intra_member *member = &team->members[thread];
         member->team = team;
         member->thread = thread;
-        member->patience[INTRA_TOGETHER_FILLED].prepares = true; /* its next cell */
-        member->slot = intra_slot_after(team, team->cells);      /* that of sequence 1 */
+        begin_patience(member->patience);
+        member->slot = intra_slot_after(team, team->cells); /* that of sequence 1 */
         member->over = calloc(team->slots, sizeof(*member->over));
         if (!member->over)
             return false;

@@ -11,7 +11,8 @@
  * The payload's first 48 bytes share the flag's cache line.
  *
  * A flag holds sequence × INTRA_PHASES + phase and only grows, so nothing is ever reset. A thread writes its own cells
- * only; the release cell is written by whoever finishes the collective's part between processes. A slot is used again
+ * only, but for claims (intra_claims), which others may make before it has come; the release cell is written by whoever finishes the
+ * collective's part between processes. A slot is used again
  * when every thread has completed the collective that used it before, and all before that: `completed` tells (see
  * intra_is_free in meeting.h). So a thread may be in as many collectives at once as there are slots.
  *
@@ -119,8 +120,11 @@ typedef struct intra_scratch {
     const intra_source *source; /* or NULL */
 } intra_scratch;
 
-/** Whom a thread is patient with: those that post when it does, the same where cells are filled beyond a line, and those that alone post. */
-enum { INTRA_TOGETHER, INTRA_TOGETHER_FILLED, INTRA_ALONE, INTRA_PATIENCES };
+/**
+ * Whom a thread is patient with: those that post when it does, and those that alone post; behind each the same where cells are filled beyond
+ * a line.
+ */
+enum { INTRA_TOGETHER, INTRA_ALONE = 2, INTRA_FILLED = 1, INTRA_PATIENCES = 4 };
 
 /** What a thread knows; written and read by that thread only. Kept by the team so that a thread may leave and come
  * back. */
