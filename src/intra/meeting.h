@@ -65,8 +65,8 @@ static inline void intra_take(intra_meeting *meeting, intra_member *member, uint
     const uint64_t taken = intra_taken(member);
     if (member->completed != taken)
         atomic_store_explicit(&team->overlaps, true, memory_order_relaxed);
-    member->slot = intra_slot_after(team, slot);
-    if (slot == team->cells) {
+    member->slot = intra_slot_of(team, taken + 2);
+    if (slot == team->cells) { /* the first of a round */
         member->fills = member->filled;
         member->filled = 0;
     }

@@ -24,12 +24,29 @@ static bool make_members(intra_team *team) {
         member->team = team;
         member->thread = thread;
         begin_patience(member->patience);
-        member->slot = intra_slot_after(team, team->cells); /* that of sequence 1 */
+        member->slot = intra_slot_of(team, 1);
         member->over = calloc(team->slots, sizeof(*member->over));
         if (!member->over)
             return false;
     }
     return team->members;
+}
+
+/*
+ * The numbers' bits in reverse. A processor that saw a thread read slots one behind the other would fetch those ahead, out of the cache of
+ * who has them there to write (inter_line_at in inter/lane.h is for that, too).
+ */
+static bool make_order(intra_team *team) {
+    const size_t slots = team->slots;
+    team->order = calloc(slots, sizeof(intra_cell *));
+    for (size_t at = 0, place = 0; team->order && at < slots; at++) {
+        team->order[at] = team->cells + place * (1 + (size_t)team->threads);
+        size_t bit = slots / 2; /* one more, from the highest bit on */
+        for (; place & bit; bit /= 2)
+            place ^= bit;
+        place |= bit;
+    }
+    return team->order;
 }
 
 /* Not zeroed: nobody has to touch what no collective uses. */
@@ -50,9 +67,8 @@ int intra_team_create(int threads, int slots, core_waiting waiting, intra_team *
     made->cells = zeroed((size_t)slots * (1 + (size_t)threads), sizeof(intra_cell));
     made->counters = zeroed(INTRA_COUNTERS * (size_t)slots, sizeof(intra_line));
     made->completed = zeroed((size_t)threads, sizeof(intra_line));
-    if (made->cells)
-        made->cells_end = made->cells + (size_t)slots * (1 + (size_t)threads);
-    if (!made->cells || !made->counters || !made->completed || !make_trays(made) || !make_members(made)) {
+    if (!made->cells || !make_order(made) || !made->counters || !made->completed || !make_trays(made) ||
+        !make_members(made)) {
         intra_team_free(made);
         return core_error(WEFT_ERR_NOMEM, "no memory for a team of %d threads with %d slots", threads, slots);
     }
@@ -68,6 +84,7 @@ void intra_team_free(intra_team *team) {
         free(team->members[thread].over);
     }
     free(team->cells);
+    free(team->order);
     free(team->trays);
     free(team->completed);
     free(team->counters);

@@ -154,8 +154,8 @@ typedef struct intra_team {
     alignas(INTRA_LINE) int threads; /* on lines of its own: hardly ever written, all read it in each collective */
     uint64_t slots;                  /* a power of two */
     core_waiting waiting;
-    intra_cell *cells_end;
     intra_cell *cells;     /* slots × (1 + threads): the release cell first */
+    intra_cell **order;    /* the slots, by sequence: in no order that a processor guesses */
     char *trays;           /* by slot, each of … */
     size_t tray_bytes;     /* … so many */
     intra_line *completed; /* by thread: the last collective that it completed; it writes, all read */
@@ -165,10 +165,9 @@ typedef struct intra_team {
     _Atomic bool overlaps; /* some thread has begun a collective before it had completed the one before */
 } intra_team;
 
-/** The slot behind one in the ring. */
-static inline intra_cell *intra_slot_after(const intra_team *team, intra_cell *slot) {
-    intra_cell *next = slot + 1 + team->threads;
-    return next == team->cells_end ? team->cells : next;
+/** The slot of a collective. */
+static inline intra_cell *intra_slot_of(const intra_team *team, uint64_t sequence) {
+    return team->order[sequence & (team->slots - 1)];
 }
 
 /** Slots: a power of two. Errors: WEFT_ERR_NOMEM. The caller frees with intra_team_free(). */
