@@ -35,8 +35,8 @@
  * whole vectors and slices: the limit is where a second message costs as much as the bytes that it spares.
  *
  * The thread level's limits are measured, with 2 threads on 2 cores and 3 to 16 on 16. What goes inline is copied once more, but nobody need
- * wait for those who read it: that pays for a line or some, and to the end of the cell (INTRA_INLINE_BYTES) where two threads both give and
- * take, and where cores are short and each meeting costs changes of threads. By flags threads meet less often than by slices; and what all
+ * wait for those who read it: that pays for a line or some, and to the end of the cell (INTRA_INLINE_BYTES) between two threads,
+ * and where cores are short and each meeting costs changes of threads. By flags threads meet less often than by slices; and what all
  * read of a long allgather is read once by slices, which counts while all of it is in the caches. `counter` and `tree` were never ahead on
  * cores that share an L3, so no row names them. So it is with data that stay as they are. Where ranks write what they give and read what they
  * get, as with weft-bench --touch, most of it is alike. Where it is not, that decides: two threads take a tenth to a third less inline than by
@@ -101,7 +101,7 @@ const hier_rule hier_rules[] = {
     {INTER_BCAST,                256, ANY, ALL,      "CHAIN",                  KIB(16),  HIER_FLAGS,  HIER_MODEL},
     {INTER_BCAST,                ANY, ANY, ALL,      "SAG",                    0,        HIER_FLAGS,  HIER_MODEL},
 
-    {INTER_SCATTER,                1,   2, 512,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_SCATTER,                1,   2, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_SCATTER,                1,   4, 8,        "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_SCATTER,                1, ANY, ALL,      "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_SCATTER,               32, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_MODEL},
@@ -271,7 +271,7 @@ const hier_rule hier_rules[] = {
     {INTER_ALLTOALLW,             16,  32, ALL,      "nb1FT",                  0,        HIER_DIRECT, HIER_READS},
     {INTER_ALLTOALLW,            ANY, ANY, ALL,      "nb1FT",                  0,        HIER_FLAGS,  HIER_STRUCTURE},
 
-    {INTER_REDUCE,                 1,   2, 512,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
+    {INTER_REDUCE,                 1,   2, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
     {INTER_REDUCE,                 1,   2, KIB(8),   "nbFT",                   0,        HIER_FLAGS,  HIER_STRUCTURE},
     {INTER_REDUCE,                 1, ANY, INLINE,   "nbFT",                   0,        HIER_INLINE, HIER_CROWD},
     {INTER_REDUCE,                 1,   8, 256,      "nbFT",                   0,        HIER_INLINE, HIER_STRUCTURE},
