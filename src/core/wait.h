@@ -36,10 +36,8 @@ static inline void core_pause(void) {
  * then it is found out by trying. All zero to begin with, but `prepares`.
  */
 typedef struct core_patience {
-    unsigned steps
-        [3]; /* by how patient a way is: not at all (0), as for who writes at the same time, as for who first reads */
-    bool
-        prepares; /* the thread has something to do that can be done before it looks, or when it has seen: that is tried, too */
+    unsigned steps[3]; /* not patient (0), as with who writes when this thread does, as with who first reads */
+    bool prepares;     /* it has something to do before it looks, or when it has seen: that is tried, too */
     unsigned way;      /* as is tried, or was the quickest */
     unsigned looks;    /* of this stretch */
     unsigned stretch;  /* of CORE_STRETCHES: the first ones try */
