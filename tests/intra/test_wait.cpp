@@ -39,7 +39,7 @@ constexpr size_t all_ways = 2 * CORE_WAYS_EARLY;
 using Costs = std::array<uint64_t, all_ways>; // ticks of a look, by way
 
 int tries(const core_patience &patience) {
-    return int(patience.prepares ? all_ways : CORE_WAYS_EARLY) * CORE_TRIES_OF_A_WAY;
+    return int(patience.prepares ? all_ways : size_t(CORE_WAYS_EARLY)) * CORE_TRIES_OF_A_WAY;
 }
 
 // So many stretches of looks that come too early, how often each way was taken; `jitter` more in all but the third try of each.
