@@ -29,26 +29,26 @@ static inline void core_pause(void) {
 #endif
 }
 
+/** Ways differ in how patient they are, 0 to 2; and those from here on prepare before they look. */
+enum { CORE_WAYS_EARLY = 3 };
+
 /**
  * For how long a thread lets another one be that writes when it does, before it looks whether that has: steps of a loop, which take about a
  * cycle each. A look that comes before the other's store takes the line from its cache, and then the line crosses twice more. So
  * looks come a little later, by as much as they lately had to; if that pays: what an early look costs differs between processors, and so now and
- * then it is found out by trying. All zero to begin with, but `prepares`.
+ * then it is found out by trying. All zero to begin with, but `prepares`, and `stretch` of those that are not to try at the same time.
  */
 typedef struct core_patience {
-    unsigned steps[3]; /* not patient (0), as with who writes when this thread does, as with who first reads */
-    bool prepares;     /* it has something to do before it looks, or when it has seen: that is tried, too */
-    unsigned way;      /* as is tried, or was the quickest */
-    unsigned looks;    /* of this stretch */
-    unsigned stretch;  /* of CORE_STRETCHES: the first ones try */
-    uint64_t began;    /* this stretch, in ticks */
-    uint64_t least[6]; /* ticks that a stretch took, of those that tried, by way */
+    unsigned steps[CORE_WAYS_EARLY]; /* none (0), as with who writes when this thread does, with who first reads */
+    bool prepares;    /* it has something to do before it looks, or when it has seen: that is tried, too */
+    unsigned way;     /* as is tried, or was the quickest */
+    unsigned looks;   /* of this stretch */
+    unsigned stretch; /* of CORE_STRETCHES: the first ones try */
+    uint64_t began;   /* this stretch, in ticks */
+    uint64_t least[2 * CORE_WAYS_EARLY]; /* ticks that a stretch took, of those that tried, by way */
 } core_patience;
 
 enum { CORE_STRETCH_LOOKS = 32, CORE_STRETCHES = 512, CORE_TRIES_OF_A_WAY = 4 };
-
-/** Ways differ in how patient they are, 0 to 2; and those from here on prepare before they look. */
-enum { CORE_WAYS_EARLY = 3 };
 
 static inline bool core_prepares_early(const core_patience *patience) {
     return patience->way >= CORE_WAYS_EARLY;

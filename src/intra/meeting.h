@@ -124,9 +124,18 @@ static inline void intra_clear_next(intra_member *member, bool flag) {
         __builtin_prefetch(cell + line, 1);
 }
 
+/** Does it fill its cells beyond the flag's line, lately? */
+static inline bool intra_fills_lines(const intra_member *member) {
+    return member->fills > INTRA_FLAG_ROOM;
+}
+
+static inline core_patience *intra_patience_with(intra_member *member, int with) {
+    return &member->patience[with + (intra_fills_lines(member) ? INTRA_FILLED : 0)];
+}
+
 /** Before it looks for the others, whose cells are on their way meanwhile, or when it has seen them? Of many lines, as is quicker. */
-static inline bool intra_clears_early(const intra_member *member, int with) {
-    return member->fills > INTRA_FLAG_ROOM && core_prepares_early(&member->patience[with + INTRA_FILLED]);
+static inline bool intra_clears_early(intra_member *member, int with) {
+    return core_prepares_early(intra_patience_with(member, with));
 }
 
 /** The slot's counter `which`. */
@@ -280,32 +289,26 @@ static inline bool intra_await_all(intra_meeting *meeting, unsigned phase) {
 }
 
 static inline void intra_linger_with(const intra_meeting *meeting, int with, int thread, unsigned phase) {
-    core_patience *patience = &meeting->member->patience[with];
+    core_patience *patience = intra_patience_with(meeting->member, with);
     core_linger(patience);
     core_patience_learn(patience, intra_has_posted(meeting, thread, phase));
 }
 
 /** Before the first look at those that post when this thread does. */
 static inline void intra_linger(const intra_meeting *meeting, unsigned phase) {
-    const intra_member *member = meeting->member;
-    const int threads = meeting->team->threads;
+    const int threads = meeting->team->threads, next = meeting->member->thread + 1;
     if (!meeting->hot || threads == 1)
         return;
-    const int first = member->thread + 1 < threads ? member->thread + 1 : 0; /* that is looked at */
-    if (member->fills <= INTRA_FLAG_ROOM) {
-        intra_linger_with(meeting, INTRA_TOGETHER, first, phase);
-        return;
-    }
-    /* Not for order: until the own lines are written the others' are not, either, and looking would only take them away. */
-    atomic_thread_fence(memory_order_seq_cst);
-    intra_linger_with(meeting, INTRA_TOGETHER + INTRA_FILLED, first, phase);
+    if (intra_fills_lines(meeting->member))
+        /* Not for order: until the own lines are written the others' are not, either, and looking would only take them away. */
+        atomic_thread_fence(memory_order_seq_cst);
+    intra_linger_with(meeting, INTRA_TOGETHER, next < threads ? next : 0, phase); /* it is looked at first */
 }
 
 /** Before the first look at a thread that posts whatever this one does, and comes later from where both were together. */
 static inline void intra_linger_alone(const intra_meeting *meeting, int thread, unsigned phase) {
     if (meeting->hot)
-        intra_linger_with(meeting, INTRA_ALONE + (meeting->member->fills > INTRA_FLAG_ROOM ? INTRA_FILLED : 0), thread,
-                          phase);
+        intra_linger_with(meeting, INTRA_ALONE, thread, phase);
 }
 
 /**
