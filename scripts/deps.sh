@@ -8,8 +8,8 @@ export LC_ALL=C
 to_build="gcc g++ libc6-dev cmake ninja-build pkg-config libucx-dev libhwloc-dev libpmix-dev libgtest-dev libgmock-dev"
 # The peers, and hosts in network namespaces; the tests run weft programs under Open MPI's launcher, too.
 to_bench="$to_build openmpi-bin libopenmpi-dev mpich libmpich-dev iproute2"
-# clang, its OpenMP and sanitizer runtimes, formatter and linter; a drawing.
-to_check="$to_bench clang libomp-dev libclang-rt-dev clang-format clang-tidy procps graphviz"
+# clang, its OpenMP and sanitizer runtimes, formatter and linter; another processor's compiler; a drawing.
+to_check="$to_bench clang libomp-dev libclang-rt-dev clang-format clang-tidy gcc-aarch64-linux-gnu libc6-dev-arm64-cross procps graphviz"
 case ${1:-build} in
 build) packages=$to_build ;;
 bench) packages=$to_bench ;;

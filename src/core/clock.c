@@ -6,6 +6,11 @@
 
 #define CLOCKSOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 #define READINGS    5
+#if defined(__aarch64__)
+#define COUNTER "arch_sys_counter\n"
+#else
+#define COUNTER "tsc\n"
+#endif
 
 typedef struct moment {
     uint64_t ticks, ns;
@@ -30,13 +35,13 @@ static moment look(void) {
 
 /* The kernel has looked whether the counters of all processors are the same, and go on at one pace. */
 static bool goes_by_counter(void) {
-    char source[8] = "";
+    char source[32] = "";
     FILE *file = fopen(CLOCKSOURCE, "re");
     if (!file)
         return false;
     bool known = fgets(source, sizeof(source), file);
     fclose(file);
-    return known && strcmp(source, "tsc\n") == 0;
+    return known && strcmp(source, COUNTER) == 0;
 }
 
 static void start(void) {

@@ -23,9 +23,15 @@ void core_clock_start(void);
 extern _Atomic bool core_clock_counts; /* ticks are the counter's, else nanoseconds */
 
 static inline uint64_t core_ticks(void) {
-#ifdef __x86_64__
+#if defined(__x86_64__)
     if (atomic_load_explicit(&core_clock_counts, memory_order_relaxed))
         return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    if (atomic_load_explicit(&core_clock_counts, memory_order_relaxed)) {
+        uint64_t ticks;
+        __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+        return ticks;
+    }
 #endif
     return core_now_ns();
 }

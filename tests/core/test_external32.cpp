@@ -48,19 +48,27 @@ template <class T> struct pair_of {
     int index;
 };
 
+__extension__ typedef unsigned __int128 wide;
+
+#if defined(__SIZEOF_FLOAT128__)
+__extension__ typedef __float128 binary128;
+#define HAS_BINARY128 1
+#elif LDBL_MANT_DIG == 113
+typedef long double binary128;
+#define HAS_BINARY128 1
+#endif
+
+#ifdef HAS_BINARY128
 // Big-endian bytes of the low `count` ones of `value`.
-bytes big_endian(unsigned __int128 value, size_t count) {
+bytes big_endian(wide value, size_t count) {
     bytes made;
     for (size_t i = count; i-- > 0;)
         made.push_back(static_cast<unsigned char>(value >> (8 * i)));
     return made;
 }
 
-__extension__ typedef unsigned __int128 wide;
-
-#if defined(__SIZEOF_FLOAT128__)
 bytes as_binary128(long double value) {
-    __float128 quad = value;
+    binary128 quad = value;
     wide bits;
     memcpy(&bits, &quad, 16);
     return big_endian(bits, 16);
@@ -181,7 +189,7 @@ TEST(External32, PairsAreTheirMembers) {
     EXPECT_EQ(back.index, 258);
 }
 
-#if defined(__SIZEOF_FLOAT128__)
+#ifdef HAS_BINARY128
 
 TEST(External32, LongDoublesAreBinary128) {
     using limits = std::numeric_limits<long double>;
@@ -237,14 +245,15 @@ TEST(External32, Binary128IsRoundedToLongDouble) {
         default:
             break;
         }
-        __float128 quad;
+        binary128 quad;
         memcpy(&quad, &bits, 16);
         long double expected = static_cast<long double>(quad);
         long double found = unpacked<long double>(WEFT_LONG_DOUBLE, big_endian(bits, 16));
         if (std::isnan(expected))
             ASSERT_TRUE(std::isnan(found)) << i;
         else
-            ASSERT_EQ(memcmp(&expected, &found, 10), 0) << i << ": " << expected << " and " << found;
+            ASSERT_EQ(memcmp(&expected, &found, LDBL_MANT_DIG == 64 ? 10 : 16), 0)
+                << i << ": " << expected << " and " << found;
     }
 }
 

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Threads for tests, as intra/threads.cpp has them, in the memory of memory.h: each test is a run, with another seed.
+#include "intra/threads.h"
+#include "memory.h"
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace threads {
+
+namespace {
+
+// WEAK_SEED: of the first run. WEAK_LESS: what is less than it says it is. WEAK_PLACE: the number of a place where it is. WEAK_PLACES: at the end
+// all places are told.
+uint64_t number(const char *variable, uint64_t otherwise) {
+    const char *text = getenv(variable);
+    return text ? strtoull(text, nullptr, 10) : otherwise;
+}
+
+weak::weaker weaker_by_name() {
+    const char *const names[] = {"", "acquire", "release", "updates", "consistency", "fences", "barriers"};
+    const std::string wanted = getenv("WEAK_LESS") ? getenv("WEAK_LESS") : "";
+    for (int i = 0; i < int(sizeof(names) / sizeof(*names)); i++)
+        if (wanted == names[i])
+            return weak::weaker(i);
+    fprintf(stderr, "WEAK_LESS=%s is not known\n", wanted.c_str());
+    exit(2);
+}
+
+void tell_places() {
+    for (unsigned i = 0; weak::place(i); i++)
+        fprintf(stderr, "place %u %s\n", i, weak::place(i));
+}
+
+class Runs : public ::testing::EmptyTestEventListener {
+  public:
+    void OnTestStart(const ::testing::TestInfo &) override {
+        weak::begin(seed_++);
+    }
+    void OnTestEnd(const ::testing::TestInfo &) override {
+        weak::end();
+    }
+
+  private:
+    uint64_t seed_ = number("WEAK_SEED", 0);
+};
+
+const bool listening = [] {
+    weak::weaken(weaker_by_name());
+    weak::weaken_place(unsigned(number("WEAK_PLACE", UINT32_MAX)));
+    if (getenv("WEAK_PLACES"))
+        atexit(tell_places);
+    ::testing::UnitTest::GetInstance()->listeners().Append(new Runs);
+    return true;
+}();
+
+} // namespace
+
+// A run that does not end is told by memory.cpp, after so many steps.
+Watchdog::Watchdog(int) {}
+Watchdog::~Watchdog() {}
+
+void run(int count, const std::function<void(int)> &body) {
+    std::vector<std::thread> others;
+    for (int thread = 1; thread < count; thread++)
+        others.emplace_back(std::cref(body), thread);
+    body(0);
+    for (std::thread &other : others)
+        other.join();
+}
+
+} // namespace threads
