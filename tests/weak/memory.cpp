@@ -40,6 +40,7 @@ struct Object {
     char *at;
     size_t bytes;
     uint32_t first; // the number of the first message that is kept
+    uint64_t stored_at;
     std::deque<Message> messages;
 
     uint32_t last() const {
@@ -253,12 +254,13 @@ size_t object_at(const volatile void *where, size_t bytes, const void *place, bo
     }
     size_t number = objects.size();
     if (dropped.empty())
-        objects.push_back({at, bytes, 1, {}});
+        objects.push_back({at, bytes, 1, 0, {}});
     else {
         number = dropped.back();
         dropped.pop_back();
         objects[number].at = at;
         objects[number].bytes = bytes;
+        objects[number].stored_at = 0;
     }
     objects[number].messages.push_back({memory_at(at, bytes), -1, 0, nullptr});
     for (size_t i = 0; i < bytes; i++)
@@ -353,6 +355,7 @@ void append(size_t number, uint64_t value, int order, const Shared &before) {
         object.first++;
     }
     memcpy(object.at, &value, object.bytes);
+    object.stored_at = steps;
 }
 
 void fence_of(Thread &thread, int order) {
@@ -418,6 +421,11 @@ void fence(int order, const void *place) {
         return;
     step(place);
     fence_of(*self, order);
+}
+
+uint64_t stored_at(const void *at) {
+    const uint32_t object = byte_of(at).object;
+    return object ? objects[object - 1].stored_at : 0;
 }
 
 void fence_all() {

@@ -19,15 +19,12 @@ namespace weak {
 constexpr int most_threads = 40;
 
 // Between these the calling thread, and those that it and others start meanwhile, by std::thread or pthread_create, are in one run of the
-// seed. A race, a deadlock, or a run that does not end ends the program with status 1, and says on stderr what and where.
+// seed. A race, a deadlock, a lost wake-up, or a run that does not end ends the program with status 1, and says on stderr what and where.
 void begin(uint64_t seed);
 void end();
 
 // A run of body(0) … body(threads - 1), each on a thread of its own, the first on the caller's.
 void run(uint64_t seed, int threads, const std::function<void(int)> &body);
-
-// Sleeps of bounded time in the last run that nobody ended: all others waited then, too.
-unsigned slept_out();
 
 // To see that what is there is needed: all accesses of a kind are less than they say they are.
 enum weaker {

@@ -52,6 +52,7 @@ struct Thread {
     void *on = nullptr;
     uint32_t mark = 0;
     uint64_t since = 0;
+    uint32_t slept_at = 0; // the word's value
     bool bounded = false, timed_out = false;
     std::unordered_map<size_t, unsigned> stale;
     const void *place = nullptr;
@@ -106,6 +107,8 @@ uint64_t update(volatile void *at, size_t bytes, int order, const void *place,
 uint64_t compare_exchange(volatile void *at, size_t bytes, uint64_t expected, uint64_t value, int success, int failure,
                           const void *place);
 void fence(int order, const void *place);
+// The step at which something was stored there last.
+uint64_t stored_at(const void *at);
 // A fence of each thread's that runs, and of this one's before and after.
 void fence_all();
 void begin_memory();

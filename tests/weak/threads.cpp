@@ -28,11 +28,6 @@ weak::weaker weaker_by_name() {
     exit(2);
 }
 
-void tell_places() {
-    for (unsigned i = 0; weak::place(i); i++)
-        fprintf(stderr, "place %u %s\n", i, weak::place(i));
-}
-
 class Runs : public ::testing::EmptyTestEventListener {
   public:
     void OnTestStart(const ::testing::TestInfo &) override {
@@ -40,6 +35,10 @@ class Runs : public ::testing::EmptyTestEventListener {
     }
     void OnTestEnd(const ::testing::TestInfo &) override {
         weak::end();
+    }
+    void OnTestProgramEnd(const ::testing::UnitTest &) override {
+        for (unsigned i = 0; getenv("WEAK_PLACES") && weak::place(i); i++)
+            fprintf(stderr, "place %u %s\n", i, weak::place(i));
     }
 
   private:
@@ -49,8 +48,6 @@ class Runs : public ::testing::EmptyTestEventListener {
 const bool listening = [] {
     weak::weaken(weaker_by_name());
     weak::weaken_place(unsigned(number("WEAK_PLACE", UINT32_MAX)));
-    if (getenv("WEAK_PLACES"))
-        atexit(tell_places);
     ::testing::UnitTest::GetInstance()->listeners().Append(new Runs);
     return true;
 }();

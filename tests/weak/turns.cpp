@@ -15,6 +15,7 @@ uint64_t steps;
 namespace {
 
 constexpr uint64_t steps_at_most = 40000000; // of a run
+constexpr uint64_t late = 4096;              // steps in which who has changed what others sleep on wakes them
 constexpr uint64_t nap = 16384;              // steps that a sleep of bounded time lasts
 
 struct Mutex {
@@ -24,8 +25,7 @@ struct Mutex {
 
 std::mt19937_64 choice;
 unsigned changes; // once in so many steps another thread goes on
-unsigned sleeps_out;
-cpu_set_t core; // one is enough for one thread at a time, and to go on there takes less
+cpu_set_t core;   // one is enough for one thread at a time, and to go on there takes less
 std::unordered_map<const void *, Mutex> mutexes;
 
 bool ready(const std::unique_ptr<Thread> &thread) {
@@ -38,9 +38,10 @@ bool time_passes(uint64_t before) {
     for (const auto &thread : all) {
         if (thread->waiting != ON_FUTEX || !thread->bounded || thread->since >= before)
             continue;
+        if (*static_cast<const uint32_t *>(thread->on) != thread->slept_at && steps - stored_at(thread->on) > late)
+            fail("a wake-up is lost: the word was changed long ago", thread->on, thread->place, thread.get());
         thread->waiting = RUNS;
         thread->timed_out = true;
-        sleeps_out++;
         any = true;
     }
     return any;
@@ -173,6 +174,7 @@ long futex(uint32_t *word, int operation, uint32_t value, const timespec *limit,
             errno = EAGAIN;
             return -1;
         }
+        self->slept_at = value;
         block(ON_FUTEX, word, command == FUTEX_WAIT ? UINT32_MAX : mark, limit != nullptr, place);
         errno = ETIMEDOUT;
         return self->timed_out ? -1 : 0;
@@ -218,17 +220,13 @@ void unlock(void *at, const void *place) {
     step(place);
 }
 
-unsigned slept_out() {
-    return sleeps_out;
-}
-
 void begin(uint64_t seed) {
     Inside guard;
     begin_memory();
     choice.seed(seed);
     const unsigned paces[] = {2, 4, 16, 64};
     changes = paces[below(4)];
-    steps = sleeps_out = 0;
+    steps = 0;
     mutexes.clear();
     all.clear();
     CPU_ZERO(&core);
