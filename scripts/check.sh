@@ -29,9 +29,11 @@ format() {
 
 # Another processor's compiler reads the library: what x86 alone has is not used elsewhere. Of UCX, hwloc and PMIx it sees this system's headers.
 cross() {
+    local here
+    here=/usr/include/$(gcc -dumpmachine)
     find src -name '*.c' |
         xargs -P "$jobs" -n 8 aarch64-linux-gnu-gcc -fsyntax-only -std=c11 -O1 -Wall -Wextra -Wshadow -Wpointer-arith -Werror \
-            -D_GNU_SOURCE -DCORE_KERNELS_ISA=generic -Iinclude -Isrc $(pkg-config --cflags ucx hwloc pmix)
+            -D_GNU_SOURCE -DCORE_KERNELS_ISA=generic -Iinclude -Isrc $(pkg-config --cflags ucx hwloc pmix) -idirafter "$here"
 }
 
 # build PRESET [OPTION…]: cmake's.
