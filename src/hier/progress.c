@@ -65,10 +65,9 @@ static void rest(hier_world *world, uint32_t seen, bool under_way) {
     atomic_store_explicit(&world->progress_sleeps, false, memory_order_relaxed);
 }
 
-/* One look; true when something happened. `idle`: it is time to sleep, until something does. */
-static bool look(hier_world *world, bool idle) {
+/* One look; true when something happened. `seen`: the lendings before it. `idle`: it is time to sleep, until something does. */
+static bool look(hier_world *world, uint32_t seen, bool idle) {
     bool under_way;
-    uint32_t seen = atomic_load_explicit(&world->lendings, memory_order_acquire);
     bool moved = hier_lent_progress(world, &under_way) > 0;
     if (world->transport)
         moved |= look_at_network(world);
@@ -92,14 +91,15 @@ void hier_progress_wake(hier_world *world) {
 
 static void *run(void *argument) {
     hier_world *world = argument;
-    unsigned looks = 0;
-    /* Relaxed: pthread_join is what orders the end. */
-    while (!atomic_load_explicit(&world->progress_over, memory_order_relaxed)) {
-        looks = look(world, looks >= IDLE_LOOKS) ? 0 : looks + (looks < IDLE_LOOKS);
+    for (unsigned looks = 0;;) {
+        /* Acquire: pairs with who lends, and with hier_progress_stop; who has seen its lending sees that it is over, else a sleep ends at once. */
+        const uint32_t seen = atomic_load_explicit(&world->lendings, memory_order_acquire);
+        if (atomic_load_explicit(&world->progress_over, memory_order_relaxed))
+            return NULL;
+        looks = look(world, seen, looks >= IDLE_LOOKS) ? 0 : looks + (looks < IDLE_LOOKS);
         if (looks)
             sched_yield(); /* a thread that computes needs the core more */
     }
-    return NULL;
 }
 
 int hier_progress_start(hier_world *world) {

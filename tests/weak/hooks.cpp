@@ -152,11 +152,16 @@ int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *)
 int __real_pthread_join(pthread_t, void **);
 int __real___cxa_guard_acquire(char *);
 void __real___cxa_guard_release(char *);
-#define JOINED(a, b)     a##b
-#define WRAP(name)       JOINED(__wrap_, name)
-#define REAL(name)       JOINED(__real_, name)
-#define STD_THREAD_START _ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE
-#define STD_THREAD_JOIN  _ZNSt6thread4joinEv
+#define JOINED(a, b)         a##b
+#define WRAP(name)           JOINED(__wrap_, name)
+#define REAL(name)           JOINED(__real_, name)
+#define STD_THREAD_START     _ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE
+#define STD_THREAD_JOIN      _ZNSt6thread4joinEv
+#define CONDITION_WAIT       _ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE
+#define CONDITION_NOTIFY_ALL _ZNSt18condition_variable10notify_allEv
+void REAL(CONDITION_WAIT)(void *, void **);
+void REAL(CONDITION_NOTIFY_ALL)(void *);
+int __real_pthread_cond_timedwait(pthread_cond_t *, pthread_mutex_t *, const timespec *);
 void REAL(STD_THREAD_START)(pthread_t *, std::unique_ptr<std::thread::_State>, void (*)());
 void REAL(STD_THREAD_JOIN)(pthread_t *);
 
@@ -261,6 +266,27 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex) {
         return __real_pthread_mutex_unlock(mutex);
     Inside guard;
     unlock(mutex, PLACE);
+    return 0;
+}
+
+// Of C++, whose unique_lock has its mutex first; without a time, which is another here.
+void WRAP(CONDITION_WAIT)(void *condition, void **lock_of) {
+    if (!watched())
+        return REAL(CONDITION_WAIT)(condition, lock_of);
+    Inside guard;
+    await_condition(condition, *lock_of, PLACE);
+}
+void WRAP(CONDITION_NOTIFY_ALL)(void *condition) {
+    if (!watched())
+        return REAL(CONDITION_NOTIFY_ALL)(condition);
+    Inside guard;
+    notify_all(condition, PLACE);
+}
+int __wrap_pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const timespec *until) {
+    if (!watched())
+        return __real_pthread_cond_timedwait(condition, mutex, until);
+    Inside guard;
+    await_condition(condition, mutex, PLACE);
     return 0;
 }
 

@@ -98,11 +98,12 @@ void fail(const char *what, const void *at, const void *place, const Thread *oth
         fprintf(stderr, "  with thread %d, lately at %s\n", other->number, where(other->place).c_str());
     for (const auto &thread : all)
         fprintf(stderr, "  thread %d %s, lately at %s\n", thread->number,
-                thread->waiting == RUNS       ? "runs"
-                : thread->waiting == ON_FUTEX ? "sleeps on a futex"
-                : thread->waiting == ON_MUTEX ? "waits for a mutex"
-                : thread->waiting == ON_END   ? "waits for another to end"
-                                              : "is done",
+                thread->waiting == RUNS           ? "runs"
+                : thread->waiting == ON_FUTEX     ? "sleeps on a futex"
+                : thread->waiting == ON_MUTEX     ? "waits for a mutex"
+                : thread->waiting == ON_CONDITION ? "waits for a condition"
+                : thread->waiting == ON_END       ? "waits for another to end"
+                                                  : "is done",
                 where(thread->place).c_str());
     fflush(stderr);
     _exit(1);

@@ -41,7 +41,7 @@ struct View {
 using Shared = std::shared_ptr<const View>;
 
 // Why a thread does not run.
-enum waits { RUNS, ON_FUTEX, ON_MUTEX, ON_END, ENDED };
+enum waits { RUNS, ON_FUTEX, ON_MUTEX, ON_CONDITION, ON_END, ENDED };
 
 struct Thread {
     int number;
@@ -134,6 +134,9 @@ long futex(uint32_t *word, int operation, uint32_t value, const timespec *limit,
 bool try_lock(void *mutex);
 void lock(void *mutex, const void *place);
 void unlock(void *mutex, const void *place);
+// For as long as nobody says so, whatever the time.
+void await_condition(void *condition, void *mutex, const void *place);
+void notify_all(void *condition, const void *place);
 
 } // namespace weak
 

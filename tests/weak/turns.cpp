@@ -105,6 +105,12 @@ void block(waits why, void *on, uint32_t mark, bool bounded, const void *place) 
     pass_on();
 }
 
+void wake(waits why, const void *on) {
+    for (const auto &thread : all)
+        if (thread->waiting == why && thread->on == on)
+            thread->waiting = RUNS;
+}
+
 // A number that nobody has, or that one had who is gone, and whom this thread knows to be.
 int free_number() {
     for (size_t number = 0; number < all.size(); number++)
@@ -147,9 +153,7 @@ Thread *start_thread(const std::function<void()> &body) {
         body();
         Inside guard;
         started->waiting = ENDED;
-        for (const auto &thread : all)
-            if (thread->waiting == ON_END && thread->on == started)
-                thread->waiting = RUNS;
+        wake(ON_END, started);
         Thread *next = next_thread();
         self = nullptr;
         sem_post(&next->turn);
@@ -208,16 +212,34 @@ void lock(void *at, const void *place) {
         block(ON_MUTEX, at, 0, false, place);
 }
 
-void unlock(void *at, const void *place) {
+namespace {
+
+// Nobody runs in between.
+void let_go(void *at, const void *place) {
     Mutex &mutex = mutexes[at];
     if (mutex.owner != self->number)
         fail("a mutex that is another's is unlocked", at, place);
     mutex.owner = -1;
     mutex.view = show();
-    for (const auto &thread : all)
-        if (thread->waiting == ON_MUTEX && thread->on == at)
-            thread->waiting = RUNS;
+    wake(ON_MUTEX, at);
+}
+
+} // namespace
+
+void unlock(void *at, const void *place) {
+    let_go(at, place);
     step(place);
+}
+
+void await_condition(void *condition, void *mutex, const void *place) {
+    let_go(mutex, place);
+    block(ON_CONDITION, condition, 0, false, place);
+    lock(mutex, place);
+}
+
+void notify_all(void *condition, const void *place) {
+    step(place);
+    wake(ON_CONDITION, condition);
 }
 
 void begin(uint64_t seed) {
