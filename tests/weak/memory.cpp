@@ -74,7 +74,7 @@ std::unordered_map<uintptr_t, std::unique_ptr<Page>> pages;
 uintptr_t last_page = UINTPTR_MAX; // that was looked at
 Page *page_there;
 std::vector<std::array<uint32_t, most_threads>> readings; // by thread
-View consistent; // what sequentially consistent accesses and fences have seen of each other
+View consistent; // what sequentially consistent accesses and fences have seen of each other, without times
 std::vector<std::string> places;
 std::unordered_map<const void *, unsigned> place_numbers;
 
@@ -362,9 +362,9 @@ void append(size_t number, uint64_t value, int order, const Shared &before) {
 void fence_of(Thread &thread, int order) {
     if (acquires(order))
         thread.now.join(thread.pending);
-    if (order == SC) {
-        consistent.join(thread.now);
-        thread.now.join(consistent);
+    if (order == SC) { // of what was read or written by no atomic access fences alone say nothing
+        consistent.join_seen(thread.now);
+        thread.now.join_seen(consistent);
     }
     if (releases(order)) {
         thread.released = thread.now;

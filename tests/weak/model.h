@@ -28,11 +28,14 @@ struct View {
             seen.resize(object + 1);
         seen[object] = std::max(seen[object], number);
     }
-    void join(const View &other) {
+    void join_seen(const View &other) {
         if (other.seen.size() > seen.size())
             seen.resize(other.seen.size());
         for (size_t i = 0; i < other.seen.size(); i++)
             seen[i] = std::max(seen[i], other.seen[i]);
+    }
+    void join(const View &other) {
+        join_seen(other);
         for (int i = 0; i < weak::most_threads; i++)
             clock[i] = std::max(clock[i], other.clock[i]);
     }
