@@ -12,7 +12,6 @@
 #define TESTS_WEAK_MEMORY_H
 
 #include <cstdint>
-#include <functional>
 
 namespace weak {
 
@@ -22,9 +21,6 @@ constexpr int most_threads = 40;
 // seed. A race, a deadlock, a lost wake-up, or a run that does not end ends the program with status 1, and says on stderr what and where.
 void begin(uint64_t seed);
 void end();
-
-// A run of body(0) … body(threads - 1), each on a thread of its own, the first on the caller's.
-void run(uint64_t seed, int threads, const std::function<void(int)> &body);
 
 // To see that what is there is needed: all accesses of a kind are less than they say they are.
 enum weaker {

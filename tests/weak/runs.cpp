@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads for tests, as intra/threads.cpp has them, in the memory of memory.h: each test is a run, with another seed.
-#include "intra/threads.h"
+// Tests in the memory of memory.h: each is a run, with another seed.
 #include "memory.h"
 #include <cstdio>
 #include <cstdlib>
+#include <gtest/gtest.h>
 #include <string>
-#include <vector>
-
-namespace threads {
 
 namespace {
 
@@ -53,18 +50,3 @@ const bool listening = [] {
 }();
 
 } // namespace
-
-// A run that does not end is told by memory.cpp, after so many steps.
-Watchdog::Watchdog(int) {}
-Watchdog::~Watchdog() {}
-
-void run(int count, const std::function<void(int)> &body) {
-    std::vector<std::thread> others;
-    for (int thread = 1; thread < count; thread++)
-        others.emplace_back(std::cref(body), thread);
-    body(0);
-    for (std::thread &other : others)
-        other.join();
-}
-
-} // namespace threads

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory itself: what C11 allows is seen, what it forbids is not, and what must not be is told.
+#include "intra/threads.h"
 #include "memory.h"
 #include <atomic>
 #include <gtest/gtest.h>
@@ -19,6 +20,12 @@ constexpr auto consistent = std::memory_order_seq_cst;
 using Outcomes = std::set<std::pair<int, int>>;
 using Word = std::atomic<uint32_t>;
 
+void run(uint64_t seed, int count, const std::function<void(int)> &body) {
+    weak::begin(seed);
+    threads::run(count, body);
+    weak::end();
+}
+
 void fence(std::memory_order order) {
     std::atomic_thread_fence(order);
 }
@@ -29,7 +36,7 @@ Outcomes store_buffers(std::memory_order stores, std::memory_order loads, std::m
     for (uint64_t seed = 0; seed < 300; seed++) {
         std::atomic<int> x{0}, y{0};
         int a = 0, b = 0;
-        weak::run(seed, 2, [&](int thread) {
+        run(seed, 2, [&](int thread) {
             std::atomic<int> &own = thread ? y : x, &other = thread ? x : y;
             own.store(1, stores);
             fence(fences);
@@ -46,7 +53,7 @@ Outcomes messages(std::memory_order stores, std::memory_order loads) {
     for (uint64_t seed = 0; seed < 300; seed++) {
         std::atomic<int> data{0}, flag{0};
         int a = 0, b = 0;
-        weak::run(seed, 2, [&](int thread) {
+        run(seed, 2, [&](int thread) {
             if (thread) {
                 data.store(1, relaxed);
                 flag.store(1, stores);
@@ -67,7 +74,7 @@ void hand_over(std::memory_order stores, std::memory_order loads) {
     for (uint64_t seed = 0; seed < 100; seed++) {
         std::atomic<int> flag{0};
         int data = 0, read = 0;
-        weak::run(seed, 2, [&](int thread) {
+        run(seed, 2, [&](int thread) {
             if (thread) {
                 data = 1;
                 flag.store(1, stores);
@@ -87,7 +94,7 @@ void hand_over(std::memory_order stores, std::memory_order loads) {
 void sleep_and_wake(std::memory_order stores, std::memory_order loads) {
     for (uint64_t seed = 0; seed < 300; seed++) {
         Word word{0}, sleepers{0};
-        weak::run(seed, 2, [&](int thread) {
+        run(seed, 2, [&](int thread) {
             if (thread) {
                 word.store(1, stores);
                 if (sleepers.load(loads))
@@ -123,7 +130,7 @@ TEST(WeakMemory, MessagesArePassedByReleaseAndAcquire) {
 TEST(WeakMemory, NobodyGoesBack) {
     for (uint64_t seed = 0; seed < 300; seed++) {
         std::atomic<int> x{0};
-        weak::run(seed, 3, [&](int thread) {
+        run(seed, 3, [&](int thread) {
             int last = 0;
             for (int i = 1; i < 8; i++) {
                 if (thread == 0)
@@ -139,7 +146,7 @@ TEST(WeakMemory, NobodyGoesBack) {
 TEST(WeakMemory, UpdatesAreOneAfterTheOther) {
     for (uint64_t seed = 0; seed < 100; seed++) {
         std::atomic<int> sum{0}, swapped{0};
-        weak::run(seed, 4, [&](int) {
+        run(seed, 4, [&](int) {
             for (int i = 0; i < 5; i++) {
                 sum.fetch_add(1, relaxed);
                 int seen = swapped.load(relaxed);
@@ -157,7 +164,7 @@ TEST(WeakMemory, ReleasesGoOnThroughUpdates) {
     for (uint64_t seed = 0; seed < 300; seed++) {
         std::atomic<int> count{0};
         int data[2] = {};
-        weak::run(seed, 3, [&](int thread) {
+        run(seed, 3, [&](int thread) {
             if (thread < 2) {
                 data[thread] = 1;
                 count.fetch_add(1, release);
@@ -176,7 +183,7 @@ TEST(WeakMemory, ReadersAgreeByConsistency) {
         for (uint64_t seed = 0; seed < 3000; seed++) {
             std::atomic<int> x{0}, y{0};
             int seen[2][2] = {};
-            weak::run(seed, 4, [&](int thread) {
+            run(seed, 4, [&](int thread) {
                 if (thread < 2) {
                     (thread ? y : x).store(1, stores);
                     return;

@@ -146,9 +146,8 @@ Thread *start_thread(const std::function<void()> &body) {
     started->runs = std::thread([started, body] {
         cpu_set_t here = core;
         pthread_setaffinity_np(pthread_self(), sizeof(here), &here);
-        while (sem_wait(&started->turn) != 0)
-            ;
         self = started;
+        await_turn();
         forget_stack();
         body();
         Inside guard;
@@ -264,17 +263,6 @@ void end() {
         if (thread.get() != self && !thread->joined)
             fail("a thread is left", nullptr, thread->place);
     self = nullptr;
-}
-
-void run(uint64_t seed, int threads, const std::function<void(int)> &body) {
-    begin(seed);
-    std::vector<std::thread> others;
-    for (int thread = 1; thread < threads; thread++)
-        others.emplace_back(std::cref(body), thread);
-    body(0);
-    for (std::thread &other : others)
-        other.join();
-    end();
 }
 
 } // namespace weak
