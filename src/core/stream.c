@@ -20,13 +20,19 @@ bool core_stream_pays(size_t whole) {
     return whole >= atomic_load_explicit(&least, memory_order_relaxed);
 }
 
+/* Of whole lines; `to` is where one begins. What lies `ahead` is fetched; behind the end that does nothing. */
 #if defined(__SSE2__)
-/* Of whole lines; `to` is where one begins. */
-static inline void stream_lines(char *to, const char *from, size_t bytes, ptrdiff_t ahead) {
+static inline __attribute__((always_inline)) void copy_lines(char *to, const char *from, size_t bytes, ptrdiff_t ahead,
+                                                             bool around) {
     for (size_t line = 0; line < bytes; line += CORE_LINE_BYTES) {
-        _mm_prefetch(from + line + ahead, _MM_HINT_T0); /* behind the end it does nothing */
-        for (size_t at = line; at < line + CORE_LINE_BYTES; at += sizeof(__m128i))
-            _mm_stream_si128((__m128i *)(void *)(to + at), _mm_loadu_si128((const __m128i *)(const void *)(from + at)));
+        _mm_prefetch(from + line + ahead, _MM_HINT_T0);
+        if (!around)
+            __builtin_prefetch(to + line + ahead, 1);
+        for (size_t at = line; at < line + CORE_LINE_BYTES; at += sizeof(__m128i)) {
+            const __m128i piece = _mm_loadu_si128((const __m128i *)(const void *)(from + at));
+            __m128i *place = (__m128i *)(void *)(to + at);
+            around ? _mm_stream_si128(place, piece) : _mm_store_si128(place, piece);
+        }
     }
 }
 
@@ -35,15 +41,17 @@ void core_stream_end(void) {
     _mm_sfence();
 }
 #else
-static inline void stream_lines(char *to, const char *from, size_t bytes, ptrdiff_t ahead) {
+static inline void copy_lines(char *to, const char *from, size_t bytes, ptrdiff_t ahead, bool around) {
     (void)ahead;
+    (void)around;
     memcpy(to, from, bytes);
 }
 
 void core_stream_end(void) {}
 #endif
 
-void core_stream_block(void *to, const void *from, size_t bytes, ptrdiff_t ahead) {
+static inline __attribute__((always_inline)) void copy_block(void *to, const void *from, size_t bytes, ptrdiff_t ahead,
+                                                             bool around) {
     const size_t head = -(uintptr_t)to % CORE_LINE_BYTES;
     if (bytes < head) {
         memcpy(to, from, bytes);
@@ -52,16 +60,22 @@ void core_stream_block(void *to, const void *from, size_t bytes, ptrdiff_t ahead
     const size_t tail = (bytes - head) % CORE_LINE_BYTES, lines = bytes - head - tail;
     if (head)
         memcpy(to, from, head);
-    stream_lines((char *)to + head, (const char *)from + head, lines, ahead);
+    copy_lines((char *)to + head, (const char *)from + head, lines, ahead, around);
     if (tail)
         memcpy((char *)to + head + lines, (const char *)from + head + lines, tail);
 }
 
+void core_stream_block(void *to, const void *from, size_t bytes, ptrdiff_t ahead) {
+    copy_block(to, from, bytes, ahead, true);
+}
+
 void core_stream(void *to, const void *from, size_t bytes, size_t whole) {
-    if (!core_stream_pays(whole)) {
+    if (core_stream_pays(whole)) {
+        copy_block(to, from, bytes, CORE_STREAM_AHEAD, true);
+        core_stream_end();
+    } else if (bytes >= CORE_FETCHED_LEAST) {
+        copy_block(to, from, bytes, CORE_STREAM_AHEAD, false);
+    } else {
         memcpy(to, from, bytes);
-        return;
     }
-    core_stream_block(to, from, bytes, CORE_STREAM_AHEAD);
-    core_stream_end();
 }

@@ -19,13 +19,16 @@
 /** So far ahead of what is copied, the next is fetched. */
 #define CORE_STREAM_AHEAD 512
 
+/** Of what is not streamed, both sides are fetched ahead, too; but less than this comes in parts that were just read. */
+#define CORE_FETCHED_LEAST ((size_t)32 << 10)
+
 /** Sets for this machine what is; without that nothing is. Any thread. */
 void core_stream_resolve(const core_topology *topology);
 
 /** Is it more than the cache holds of pages that lie anywhere, five eighths, if each thread reads so much, and writes as much? */
 bool core_stream_pays(size_t whole);
 
-/** As memcpy, of a part of so much that is copied in all. What is published after it is seen after it, as behind any copy. */
+/** As memcpy, of a long part of so much that is copied in all. What is published after it is seen after it, as behind any copy. */
 void core_stream(void *to, const void *from, size_t bytes, size_t whole);
 
 /** One of several blocks, in any case; what lies `ahead` of it is read soon. Before anything is published, core_stream_end(). */

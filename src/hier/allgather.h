@@ -33,15 +33,16 @@ static inline size_t hier_gathered_share(const hier_call *call, size_t block) {
  * whose cache it is most likely in. Where every thread takes all blocks, all of them are fetched by each.
  */
 static inline void hier_give_out(const hier_call *call, core_data block, hier_given_place *place) {
-    const size_t bytes = core_data_bytes(block);
+    const size_t bytes = core_data_bytes(block), whole = hier_gathered_share(call, bytes);
     const int threads = hier_threads(call);
+    const bool backwards = hier_backwards(call, whole);
     for (size_t done = 0; done < bytes; done += HIER_GIVEN_BYTES) {
-        const size_t left = bytes - done;
-        const intra_slice part = {done, left < HIER_GIVEN_BYTES ? left : HIER_GIVEN_BYTES};
+        const size_t left = bytes - done, count = left < HIER_GIVEN_BYTES ? left : HIER_GIVEN_BYTES;
+        const intra_slice part = {backwards ? left - count : done, count};
         for (int i = 0; i < threads; i++) {
             const core_data to = place(call, (call->comm->thread + i) % threads);
             if (core_data_bytes(to) == bytes)
-                hier_move_of(call, to, block, part, hier_gathered_share(call, bytes));
+                hier_move_of(call, to, block, part, whole);
         }
     }
 }

@@ -90,11 +90,15 @@ static inline void hier_move_of(const hier_call *call, core_data to, core_data f
                         part.count);
         return;
     }
-    const size_t moved = hier_stream_of(call, whole), end = part.begin + part.count;
-    if (moved >= CORE_STREAM_LEAST)
-        core_copy_around(to, from, part.begin, end, moved);
-    else
-        core_copy(to.buffer, to.type, to.count, from.buffer, from.type, from.count, part.begin, end);
+    const size_t moved = hier_stream_of(call, whole);
+    if (moved < HIER_TURNED_LEAST) {
+        core_copy(to.buffer, to.type, to.count, from.buffer, from.type, from.count, part.begin,
+                  part.begin + part.count);
+        return;
+    }
+    const bool backwards = hier_backwards(call, moved);
+    for (intra_slice next; hier_next_part(&part, 1, backwards, &next);)
+        core_copy_around(to, from, next.begin, next.begin + next.count, moved);
 }
 
 /** The same of the thread's only block. */

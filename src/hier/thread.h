@@ -110,6 +110,47 @@ static inline int hier_host_thread(const hier_call *call) {
     return hier_on_root_node(call) ? call->root_thread : 0;
 }
 
+/** Of less that a thread moves in a call, all stays in the nearest cache, whichever way it goes. */
+#define HIER_TURNED_LEAST ((size_t)1 << 20)
+
+/** Backwards it goes by pieces that are long enough for the processor to foresee what it reads. */
+#define HIER_TURNED_PIECE ((size_t)64 << 10)
+
+/**
+ * Does this thread, which moves so many bytes, begin with the end? It turns with every such call: so it begins with what it has left in its cache,
+ * which would be gone, just before it comes to it, if it always went the same way.
+ */
+static inline bool hier_backwards(const hier_call *call, size_t whole) {
+    weft_comm *comm = call->comm;
+    if (whole < HIER_TURNED_LEAST)
+        return false;
+    if (comm->turned != call->meeting.sequence) {
+        comm->turned = call->meeting.sequence;
+        comm->backwards = !comm->backwards;
+    }
+    return comm->backwards;
+}
+
+/** Where it is at step `index` of so many. */
+static inline int hier_turn(int index, int steps, bool backwards) {
+    return backwards ? steps - 1 - index : index;
+}
+
+/** The next part of what is left: all of it, or a piece from the end, each of which begins where one would from the beginning. False: nothing is. */
+static inline bool hier_next_part(intra_slice *left, size_t element_bytes, bool backwards, intra_slice *part) {
+    if (!left->count)
+        return false;
+    *part = *left;
+    if (backwards) {
+        const size_t most = element_bytes < HIER_TURNED_PIECE ? HIER_TURNED_PIECE / element_bytes : 1;
+        const size_t odd = left->count % most;
+        part->count = odd ? odd : most;
+        part->begin += left->count - part->count;
+    }
+    left->count -= part->count;
+    return true;
+}
+
 /** All elements of a reduction. */
 static inline intra_slice hier_whole(const hier_call *call) {
     return (intra_slice){0, call->arguments->recv_count};
@@ -151,8 +192,13 @@ static inline void hier_no_sum(hier_call *call) {
 /** Combines a slice of all threads' operands, which are in their cells or offered, in thread order. */
 static inline void hier_combine(hier_call *call, bool in_cells, intra_slice slice, void *out) {
     const hier_arguments *arguments = call->arguments;
-    intra_operands operands = {in_cells, arguments->send, arguments->op, arguments->recv_type};
-    hier_combined(call, intra_combine(&call->meeting, &operands, slice, out));
+    const intra_operands operands = {in_cells, arguments->send, arguments->op, arguments->recv_type};
+    const size_t size = arguments->recv_type->size_bytes;
+    const bool backwards = !in_cells && hier_backwards(call, slice.count * size * (size_t)hier_threads(call));
+    int code = WEFT_SUCCESS;
+    for (intra_slice left = slice, part; !code && hier_next_part(&left, size, backwards, &part);)
+        code = intra_combine(&call->meeting, &operands, part, hier_at(out, part.begin - slice.begin, size));
+    hier_combined(call, code);
 }
 
 /** A process-level reduction of the nodes' sums, in place. */

@@ -84,13 +84,15 @@ static void on_one_node(const hier_call *call) {
         return;
     }
     intra_slice share = hier_share(call, (intra_slice){0, bytes});
-    int threads = hier_threads(call);
+    const int threads = hier_threads(call);
+    const size_t whole = hier_gathered_share(call, bytes);
+    const bool backwards = hier_backwards(call, whole);
     for (int i = 0; i < threads; i++) {
-        int from = (call->comm->thread + i) % threads; /* not all from the same one at once */
+        /* Not all from the same one at once. */
+        const int from = (call->comm->thread + hier_turn(i, threads, backwards)) % threads;
         core_data block = hier_sent_by(call, from, 0, bytes);
         for (int to = hier_first_served(call); to < hier_end_served(call); to++)
-            hier_move_of(call, hier_received_by(call, to, (size_t)from, bytes), block, share,
-                         hier_gathered_share(call, bytes));
+            hier_move_of(call, hier_received_by(call, to, (size_t)from, bytes), block, share, whole);
     }
 }
 

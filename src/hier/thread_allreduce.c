@@ -90,8 +90,12 @@ static bool by_slices(hier_call *call) {
     HIER_SYNC(call, HIER_OFFERED);
     if (hier_single_node(call)) {
         intra_slice slice = intra_slice_of(arguments->recv_count, size, call->comm->thread, hier_threads(call));
-        intra_operands operands = {false, arguments->send, arguments->op, arguments->recv_type};
-        hier_combined(call, intra_combine_for_all(&call->meeting, &operands, slice, arguments->recv));
+        const intra_operands operands = {false, arguments->send, arguments->op, arguments->recv_type};
+        const bool backwards = hier_backwards(call, arguments->bytes);
+        int code = WEFT_SUCCESS;
+        for (intra_slice part; !code && hier_next_part(&slice, size, backwards, &part);)
+            code = intra_combine_for_all(&call->meeting, &operands, part, arguments->recv);
+        hier_combined(call, code);
     } else {
         hier_combine_pieces(call, intra_offer_of(&call->meeting, 0)->recv);
         intra_post(&call->meeting, HIER_READY);

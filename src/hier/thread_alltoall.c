@@ -113,12 +113,14 @@ static inline bool take_cells(hier_call *call) {
 static void copy_local(const hier_call *call) {
     size_t bytes = call->arguments->bytes, first = hier_first_rank(call);
     intra_slice share = hier_share(call, (intra_slice){0, bytes});
-    int threads = hier_threads(call);
+    const int threads = hier_threads(call);
+    const size_t whole = (size_t)threads * bytes;
+    const bool backwards = hier_backwards(call, whole);
     for (int to = hier_first_served(call); to < hier_end_served(call); to++)
         for (int i = 0; i < threads; i++) {
-            int from = (call->comm->thread + i) % threads;
+            const int from = (call->comm->thread + hier_turn(i, threads, backwards)) % threads;
             hier_move_of(call, hier_received_by(call, to, first + (size_t)from, bytes),
-                         hier_sent_by(call, from, first + (size_t)to, bytes), share, (size_t)threads * bytes);
+                         hier_sent_by(call, from, first + (size_t)to, bytes), share, whole);
         }
 }
 

@@ -195,12 +195,19 @@ core_data hier_alltoallv_place(const hier_call *call, size_t rank) {
     return block_at(own->recv, own->recv_counts[rank], own->recv_displs[rank], mine->recv_type, mine->recv_types, rank);
 }
 
-/* Not all from the same one at once; the own last, since the others' are on their way meanwhile. */
+/* The ranks count differently: it is taken from the own block. */
+static bool goes_backwards(const hier_call *call) {
+    const core_data own = hier_alltoallv_place(call, (size_t)call->comm->rank);
+    return !call->meeting.mine.bundled && hier_backwards(call, core_data_bytes(own) * (size_t)hier_threads(call));
+}
+
+/* Not all from the same one at once; the own last, since the others' are on their way meanwhile, unless it goes backwards. */
 void hier_alltoallv_copy_local(hier_call *call) {
     const int threads = hier_threads(call), own = call->comm->thread;
     const size_t self = (size_t)call->comm->rank;
-    for (int i = 0, thread = own; i < threads; i++) {
-        thread = thread + 1 < threads ? thread + 1 : 0;
+    const bool backwards = goes_backwards(call);
+    for (int i = 0; i < threads; i++) {
+        const int next = own + 1 + hier_turn(i, threads, backwards), thread = next < threads ? next : next - threads;
         size_t source = hier_first_rank(call) + (size_t)thread;
         core_data to = hier_alltoallv_place(call, source);
         if (thread != own && hier_has_bundled(call, thread)) {

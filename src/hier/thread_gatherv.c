@@ -46,7 +46,7 @@ static const void *put_together(const hier_call *call, size_t bytes) {
     for (int thread = 0; blocks && thread < hier_threads(call); thread++) {
         const core_data block = given(call, thread, (size_t)call->arguments->root);
         const size_t own = core_data_bytes(block);
-        hier_move(call, hier_run(next, own), block, (intra_slice){0, own});
+        hier_pack(next, block, own); /* perhaps for another thread: not hier_move(), which turns it */
         next += own;
     }
     return blocks;

@@ -217,11 +217,13 @@ static void make_slice(hier_call *call) {
     const hier_arguments *arguments = call->arguments;
     const weft_datatype *type = arguments->recv_type;
     intra_slice slice = intra_slice_of(arguments->recv_count, type->size_bytes, call->comm->thread, hier_threads(call));
-    if (is_exclusive(call))
-        hier_combined(
-            call, intra_exscan(&call->meeting, arguments->op, type, slice, intra_offer_of(&call->meeting, 0)->shared));
-    else
-        hier_combined(call, intra_scan(&call->meeting, arguments->op, type, slice));
+    const bool backwards = hier_backwards(call, arguments->bytes);
+    int code = WEFT_SUCCESS;
+    for (intra_slice part; !code && hier_next_part(&slice, type->size_bytes, backwards, &part);)
+        code = is_exclusive(call)
+                   ? intra_exscan(&call->meeting, arguments->op, type, part, intra_offer_of(&call->meeting, 0)->shared)
+                   : intra_scan(&call->meeting, arguments->op, type, part);
+    hier_combined(call, code);
 }
 
 static bool by_slices(hier_call *call) {
