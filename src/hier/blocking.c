@@ -36,9 +36,11 @@ static void complete(hier_call *call) {
     hier_begin(call, true);
 }
 
-#define BRIEF(kind, name) [kind] = hier_brief_##name,
-#define STEPS(kind, name) [kind] = &hier_steps_##name,
+#define BRIEF(kind, name)  [kind] = hier_brief_##name,
+#define TRACED(kind, name) [kind] = hier_traced_##name,
+#define STEPS(kind, name)  [kind] = &hier_steps_##name,
 static hier_brief *const briefs[INTER_COLLECTIVES] = {HIER_BRIEF_ONES(BRIEF)};
+static hier_brief *const traced[INTER_COLLECTIVES] = {HIER_BRIEF_ONES(TRACED)};
 static const hier_brief_steps *const steps[INTER_COLLECTIVES] = {HIER_BRIEF_ONES(STEPS)};
 
 const hier_brief_steps *hier_steps_of(enum inter_collective collective) {
@@ -47,11 +49,16 @@ const hier_brief_steps *hier_steps_of(enum inter_collective collective) {
 
 /* As hier_observe_end(), of a call that was counted when it had given. */
 static int observe_end(const hier_call *call, int code) {
-    hier_count_waited(&call->comm->observer->counters.rows[call->arguments->collective], call->comm->member);
+    weft_comm *comm = call->comm;
+    hier_count_waited(&comm->observer->counters.rows[call->arguments->collective], comm->member);
+    if (hier_traces(comm))
+        hier_trace_call(comm, call->arguments, code);
     return code;
 }
 
 int hier_go_on(hier_call *call, int at) {
+    if (at != HIER_GIVEN)
+        hier_observe_begin(call->comm, call->arguments);
     complete(call);
     call->at = at;
     const int code = run(call);
@@ -94,11 +101,11 @@ static bool goes_by_cells(weft_comm *comm, const hier_arguments *arguments) {
 
 hier_brief *hier_brief_for(weft_comm *comm, const hier_arguments *arguments) {
     hier_collective *by = hier_thread_collective(comm, arguments);
-    if (!comm->team || comm->inner || comm->traces || comm->size == 1)
+    if (!comm->team || comm->inner || comm->size == 1)
         return NULL;
     if (by == hier_thread_alone)
         return comm->member->team->waiting.hot ? hier_brief_alone : NULL;
     const bool within = comm->layout->nodes == 1 && comm->size <= INTRA_FLAT_THREADS;
     const bool brief = within && by == hier_thread_collectives[arguments->collective] && goes_by_cells(comm, arguments);
-    return brief ? briefs[arguments->collective] : NULL;
+    return brief ? (comm->traces ? traced : briefs)[arguments->collective] : NULL;
 }

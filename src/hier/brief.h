@@ -57,14 +57,17 @@ typedef struct hier_brief_steps {
     ONE(INTER_REDUCE_SCATTER_BLOCK, reduce_scatter)
 
 #define HIER_DECLARE_BRIEF(kind, name)                                                                                 \
-    hier_brief hier_brief_##name;                                                                                      \
+    hier_brief hier_brief_##name, hier_traced_##name;                                                                  \
     extern const hier_brief_steps hier_steps_##name;
 HIER_BRIEF_ONES(HIER_DECLARE_BRIEF)
 
-/** Defines one by whom it waits for (team.h), and its steps, which become a part of it. */
+/** Defines one by whom it waits for (team.h), as it is with a timeline, too, and its steps, which become a part of it. */
 #define HIER_DEFINE_BRIEF(name, with, give, await, take)                                                               \
     int hier_brief_##name(weft_comm *comm, const hier_arguments *arguments) {                                          \
-        return hier_run_briefly(comm, arguments, with, give, await, take);                                             \
+        return hier_run_briefly(comm, arguments, false, with, give, await, take);                                      \
+    }                                                                                                                  \
+    int hier_traced_##name(weft_comm *comm, const hier_arguments *arguments) {                                         \
+        return hier_run_briefly(comm, arguments, true, with, give, await, take);                                       \
     }                                                                                                                  \
     static bool finish_##name(hier_call *call) {                                                                       \
         return await(call) && take(call);                                                                              \
@@ -118,9 +121,12 @@ static inline bool hier_brief_offered(hier_call *call) {
     return hier_brief_sync(call, HIER_OFFERED);
 }
 
-/** The steps become a part of it. */
+/**
+ * The steps become a part of it. Traced, the clock is read when all is given and others are awaited, which takes no time then; but before, where
+ * one of those may get this core as soon as it is given.
+ */
 __attribute__((always_inline)) static inline int hier_run_briefly(weft_comm *comm, const hier_arguments *arguments,
-                                                                  int with, hier_brief_step *give,
+                                                                  bool traced, int with, hier_brief_step *give,
                                                                   hier_brief_step *await, hier_brief_step *take) {
     const bool early = intra_clears_early(comm->member, with);
     hier_call call;
@@ -128,9 +134,13 @@ __attribute__((always_inline)) static inline int hier_run_briefly(weft_comm *com
     if (!intra_is_free(&call.meeting))
         return hier_go_on(&call, 0);
     hier_occupy(&call);
+    if (traced && !call.meeting.hot)
+        hier_trace_begin(comm);
     if (!give(&call))
         return hier_go_on(&call, 0);
-    hier_observe_brief(comm, arguments->collective); /* until others' flags are here there is time */
+    hier_count_brief(comm, arguments); /* until others' flags are here there is time */
+    if (traced && call.meeting.hot)
+        hier_trace_begin(comm);
     if (early)
         intra_clear_next(comm->member, true);
     if (!await(&call) || !take(&call))
@@ -142,6 +152,8 @@ __attribute__((always_inline)) static inline int hier_run_briefly(weft_comm *com
     else
         intra_end(&call.meeting);
     (void)hier_has_ended(&call);
+    if (traced)
+        hier_trace_brief(comm, arguments);
     return call.error;
 }
 

@@ -93,13 +93,13 @@ static void leave(weft_comm *comm) {
 }
 
 /* The place of the call that ends now, with its times and algorithms; NULL: it is dropped. */
-static hier_event *end_call(weft_comm *comm) {
+static hier_event *end_call(weft_comm *comm, uint64_t ended_ticks) {
     const hier_noted *noted = &comm->noted;
     hier_event *event = hier_trace_place(hier_observer_of(comm));
     if (event) {
         event->kind = comm->team || hier_is_funneled(comm->world) ? HIER_EVENT_CALL : HIER_EVENT_ASYNC;
         event->began_ticks = noted->began_ticks;
-        event->ended_ticks = core_ticks();
+        event->ended_ticks = ended_ticks;
         event->network_ticks[0] = noted->network_ticks[0];
         event->network_ticks[1] = noted->network_ticks[1];
         event->process = noted->process;
@@ -112,7 +112,7 @@ static hier_event *end_call(weft_comm *comm) {
 
 void hier_trace_talked(weft_comm *comm, const char *call, uint64_t bytes, int peer, int tag, int code) {
     enter(comm);
-    hier_event *event = end_call(comm);
+    hier_event *event = end_call(comm, core_ticks());
     if (event) {
         event->call = call;
         event->message = true;
@@ -125,10 +125,10 @@ void hier_trace_talked(weft_comm *comm, const char *call, uint64_t bytes, int pe
     leave(comm);
 }
 
-void hier_trace_call(weft_comm *comm, const hier_arguments *a, int code) {
+static void end_collective(weft_comm *comm, const hier_arguments *a, int code, uint64_t ended_ticks) {
     bool rooted = inter_is(a->collective, INTER_ROOTED);
     enter(comm);
-    hier_event *event = end_call(comm);
+    hier_event *event = end_call(comm, ended_ticks);
     if (event) {
         event->call = a->call;
         event->bytes = hier_traced_bytes(comm, a);
@@ -137,6 +137,28 @@ void hier_trace_call(weft_comm *comm, const hier_arguments *a, int code) {
         event->failed = code != 0;
     }
     leave(comm);
+}
+
+void hier_trace_call(weft_comm *comm, const hier_arguments *a, int code) {
+    end_collective(comm, a, code, core_ticks());
+}
+
+/* What was chosen when its like was checked. */
+static void observe_chosen(weft_comm *comm, const hier_arguments *a) {
+    const hier_choice *choice = &comm->chosen[a->collective].choice;
+    hier_observe_choice(comm, choice->process, (int)choice->thread);
+}
+
+void hier_trace_brief(weft_comm *comm, const hier_arguments *a) {
+    observe_chosen(comm, a);
+    end_collective(comm, a, WEFT_SUCCESS, core_ticks());
+}
+
+void hier_trace_alone(weft_comm *comm, const hier_arguments *a, const uint64_t network_ticks[2]) {
+    comm->noted.began_ticks = network_ticks[0];
+    hier_observe_network(comm, network_ticks);
+    observe_chosen(comm, a);
+    end_collective(comm, a, WEFT_SUCCESS, network_ticks[1]);
 }
 
 void hier_trace_async(weft_comm *comm, const hier_event *event) {

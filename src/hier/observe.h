@@ -41,6 +41,9 @@ hier_moved hier_moved_otherwise(const weft_comm *comm, const hier_arguments *arg
 uint64_t hier_traced_bytes(const weft_comm *comm, const hier_arguments *arguments);
 void hier_trace_begin(weft_comm *comm);
 void hier_trace_call(weft_comm *comm, const hier_arguments *arguments, int code);
+/** Of a brief call; and of one whose network part, from whose beginning to its end it lasts, is all. */
+void hier_trace_brief(weft_comm *comm, const hier_arguments *arguments);
+void hier_trace_alone(weft_comm *comm, const hier_arguments *arguments, const uint64_t network_ticks[2]);
 /** An operation of a request; the caller is the observer's writer. */
 void hier_trace_async(weft_comm *comm, const hier_event *event);
 void hier_trace_talked(weft_comm *comm, const char *call, uint64_t bytes, int peer, int tag, int code);
@@ -109,11 +112,11 @@ static inline int hier_observe_end(weft_comm *comm, const hier_arguments *argume
     return code;
 }
 
-/** The same of a brief call, which nobody traces, before it is known what becomes of it: what is counted is not taken back. */
-static inline void hier_observe_brief(const weft_comm *comm, enum inter_collective collective) {
-    core_counter_row *row = &comm->observer->counters.rows[collective];
+/** The same of a brief call, before it is known what becomes of it: what is counted is not taken back. */
+static inline void hier_count_brief(const weft_comm *comm, const hier_arguments *arguments) {
+    core_counter_row *row = &comm->observer->counters.rows[arguments->collective];
     core_count(&row->operations, 1);
-    hier_count_moved(row, comm->checked[collective].moved);
+    hier_count_moved(row, comm->checked[arguments->collective].moved);
 }
 
 /** Where the call that the user is in is noted: on his handle, also where it runs on the inner one. */

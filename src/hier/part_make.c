@@ -188,7 +188,8 @@ static int make(weft_comm *comm, const hier_arguments *arguments, bool persisten
     part->base.persistent = persistent;
     if (!part->prepared)
         part->alike = arguments->number;
-    const bool brief = arguments->number && comm->checked[arguments->collective].brief && !arguments->strided;
+    const bool brief = arguments->number && comm->checked[arguments->collective].brief && !arguments->strided &&
+                       !comm->traces; /* which is begun and ended as any other */
     part->brief = brief && comm->layout->nodes == 1 ? hier_steps_of(arguments->collective) : NULL;
     hier_part_hand_out(part, request);
     if (!persistent)

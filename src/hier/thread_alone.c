@@ -56,7 +56,9 @@ int hier_brief_alone(weft_comm *comm, const hier_arguments *arguments) {
     hier_network(&call, HIER_NEED_NONE, HIER_READY, start);
     if (!hier_network_is_brief(&call))
         return hier_go_on(&call, 0);
-    hier_observe_brief(comm, arguments->collective);
+    hier_count_brief(comm, arguments);
     (void)hier_end(&call);
+    if (hier_traces(comm))
+        hier_trace_alone(comm, arguments, call.slot->network_ticks);
     return call.error;
 }

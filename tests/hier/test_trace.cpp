@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <climits>
 #include <filesystem>
 extern "C" {
 #include <hier/trace.h>
@@ -300,6 +302,61 @@ TEST(Trace, HasTheBytesOfAlltoallsWithCounts) {
                 if (track.name.find("process rank") == 0)
                     expect_bytes_of_alltoalls(track, process, 2);
         }
+    }
+}
+
+// Short ones again and again, which go by a way of their own: all are there, one behind the other, and with what was chosen. Nobody has
+// left a barrier before all have come, but for the moments in which threads on cores of their own first come and then look at the clock.
+TEST(Trace, HasBriefCalls) {
+    threads::Watchdog watchdog(280);
+    const int rounds = 50;
+    for (weft_wait_policy policy : {WEFT_WAIT_SPIN, WEFT_WAIT_BLOCK}) {
+        Directory directory;
+        JobShape shape{{policy == WEFT_WAIT_SPIN ? 2 : 3}};
+        shape.policy = policy;
+        shape.trace = directory.path();
+        std::atomic<int> hot{0};
+        run(shape, [&](weft_comm *comm) {
+            long long words[8] = {1}, sums[8];
+            for (int round = 0; round < rounds; round++) {
+                EXPECT_EQ(weft_allreduce(words, sums, 1, WEFT_LONG_LONG, WEFT_SUM, comm), WEFT_SUCCESS);
+                EXPECT_EQ(weft_bcast(words, 2, WEFT_LONG_LONG, 1, comm), WEFT_SUCCESS);
+                EXPECT_EQ(weft_gather(words, 1, WEFT_LONG_LONG, sums, 1, WEFT_LONG_LONG, 0, comm), WEFT_SUCCESS);
+                EXPECT_EQ(weft_barrier(comm), WEFT_SUCCESS);
+            }
+            hot += comm->member->team->waiting.hot > 0;
+        });
+        EXPECT_EQ(hot, policy == WEFT_WAIT_SPIN ? 2 : 0);
+        Timeline timeline(directory.path() + "/trace.0.json");
+        std::vector<long long> last_began(rounds, 0), first_ended(rounds, LLONG_MAX);
+        const struct {
+            const char *call;
+            int bytes, root;
+        } expected[] = {
+            {"weft_allreduce", 8, -1}, {"weft_bcast", 16, 1}, {"weft_gather", 8, 0}, {"weft_barrier", 0, -1}};
+        for (int rank = 0; rank < shape.ranks(); rank++) {
+            const Track track = timeline.rank(rank);
+            ASSERT_EQ(track.spans.size(), size_t(rounds) * 4);
+            long long before = 0;
+            for (size_t i = 0; i < track.spans.size(); i++) {
+                const Span &span = track.spans[i];
+                EXPECT_EQ(span.name, expected[i % 4].call) << i;
+                EXPECT_EQ(span.bytes, expected[i % 4].bytes) << i;
+                EXPECT_EQ(span.root, expected[i % 4].root) << i;
+                EXPECT_EQ(span.category, "collective");
+                EXPECT_FALSE(span.overlaps || span.failed) << i;
+                EXPECT_NE(span.algorithm.find(i % 4 == 3 ? "/flags" : "/inline"), std::string::npos) << span.algorithm;
+                EXPECT_GE(span.began_ns, before) << i;
+                EXPECT_GE(span.ended_ns, span.began_ns) << i;
+                before = span.ended_ns;
+                if (i % 4 == 3) {
+                    last_began[i / 4] = std::max(last_began[i / 4], span.began_ns);
+                    first_ended[i / 4] = std::min(first_ended[i / 4], span.ended_ns);
+                }
+            }
+        }
+        for (int round = 0; round < rounds && !hot; round++)
+            EXPECT_LE(last_began[size_t(round)], first_ended[size_t(round)]) << round;
     }
 }
 
