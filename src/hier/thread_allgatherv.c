@@ -86,24 +86,32 @@ static void take(hier_call *call, int thread, core_data to) {
                      hier_gathered_share(call, bytes));
 }
 
-/* On one node; not all from the same one at once. */
+static void copy_own(hier_call *call, bool given) {
+    if (given)
+        hier_give_out(call, hier_own_sent(call, 0, call->arguments->own_bytes), place_at);
+    else
+        take(call, call->comm->thread, hier_block_of(&call->blocks, (size_t)call->comm->rank));
+}
+
+/*
+ * On one node; not all from the same one at once. The own block first, while its lines are this cache's alone: when others read it, too, they
+ * would have to come back. But in a cell it is another's, and last, since the others' are on their way meanwhile.
+ */
 static void copy_blocks(hier_call *call) {
-    const hier_blocks *mine = &call->blocks;
-    const size_t self = (size_t)call->comm->rank;
-    const int threads = hier_threads(call), own = call->comm->thread;
-    const bool given = gives(call);
-    for (int i = 1, thread = own; i < threads; i++) {
+    const int threads = hier_threads(call);
+    const bool given = gives(call), bundled = call->meeting.mine.bundled;
+    if (!bundled)
+        copy_own(call, given);
+    for (int i = 1, thread = call->comm->thread; i < threads; i++) {
         thread = thread + 1 < threads ? thread + 1 : 0;
-        const core_data to = hier_block_of(mine, (size_t)thread);
+        const core_data to = hier_block_of(&call->blocks, (size_t)thread);
         if (hier_has_bundled(call, thread))
             hier_bundle_take_one(call, thread, to);
         else if (!given)
             take(call, thread, to);
     }
-    if (given)
-        hier_give_out(call, hier_own_sent(call, 0, call->arguments->own_bytes), place_at);
-    else
-        take(call, own, hier_block_of(mine, self));
+    if (bundled)
+        copy_own(call, given);
 }
 
 /* Bundles the own block; of what it would offer, which it keeps in mind, it copies that to its place. */
