@@ -153,7 +153,7 @@ __attribute__((always_inline)) static inline int hier_run_briefly(weft_comm *com
         intra_end(&call.meeting);
     (void)hier_has_ended(&call);
     if (traced)
-        hier_trace_brief(comm, arguments);
+        hier_trace_brief(comm, arguments, call.error);
     return call.error;
 }
 

@@ -188,7 +188,7 @@ struct weft_comm {
     unsigned looks;     /* of the present wait of a blocking collective, as far as they are counted (waits.h) */
     hier_noted noted;   /* of the blocking call that its user is in */
     uint64_t turned;    /* the last meeting in which its thread moved much, and … */
-    bool backwards;     /* … which way: moves.h */
+    bool backwards;     /* … which way: hier_backwards() */
     uint32_t context;
     uint64_t epoch;         /* the team's, or its own */
     unsigned context_steps; /* of agreements with it as the parent, of a process communicator: contexts.c */

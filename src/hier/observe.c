@@ -149,16 +149,16 @@ static void observe_chosen(weft_comm *comm, const hier_arguments *a) {
     hier_observe_choice(comm, choice->process, (int)choice->thread);
 }
 
-void hier_trace_brief(weft_comm *comm, const hier_arguments *a) {
+void hier_trace_brief(weft_comm *comm, const hier_arguments *a, int code) {
     observe_chosen(comm, a);
-    end_collective(comm, a, WEFT_SUCCESS, core_ticks());
+    end_collective(comm, a, code, core_ticks());
 }
 
-void hier_trace_alone(weft_comm *comm, const hier_arguments *a, const uint64_t network_ticks[2]) {
+void hier_trace_alone(weft_comm *comm, const hier_arguments *a, const uint64_t network_ticks[2], int code) {
     comm->noted.began_ticks = network_ticks[0];
     hier_observe_network(comm, network_ticks);
     observe_chosen(comm, a);
-    end_collective(comm, a, WEFT_SUCCESS, network_ticks[1]);
+    end_collective(comm, a, code, network_ticks[1]);
 }
 
 void hier_trace_async(weft_comm *comm, const hier_event *event) {

@@ -42,8 +42,8 @@ uint64_t hier_traced_bytes(const weft_comm *comm, const hier_arguments *argument
 void hier_trace_begin(weft_comm *comm);
 void hier_trace_call(weft_comm *comm, const hier_arguments *arguments, int code);
 /** Of a brief call; and of one whose network part, from whose beginning to its end it lasts, is all. */
-void hier_trace_brief(weft_comm *comm, const hier_arguments *arguments);
-void hier_trace_alone(weft_comm *comm, const hier_arguments *arguments, const uint64_t network_ticks[2]);
+void hier_trace_brief(weft_comm *comm, const hier_arguments *arguments, int code);
+void hier_trace_alone(weft_comm *comm, const hier_arguments *arguments, const uint64_t network_ticks[2], int code);
 /** An operation of a request; the caller is the observer's writer. */
 void hier_trace_async(weft_comm *comm, const hier_event *event);
 void hier_trace_talked(weft_comm *comm, const char *call, uint64_t bytes, int peer, int tag, int code);

@@ -59,6 +59,6 @@ int hier_brief_alone(weft_comm *comm, const hier_arguments *arguments) {
     hier_count_brief(comm, arguments);
     (void)hier_end(&call);
     if (hier_traces(comm))
-        hier_trace_alone(comm, arguments, call.slot->network_ticks);
+        hier_trace_alone(comm, arguments, call.slot->network_ticks, call.error);
     return call.error;
 }
