@@ -67,14 +67,24 @@ static intra_folding folding_of(const hier_call *call, cursor *over) {
 
 void hier_fold(hier_call *call, bool in_cells, int first, int end, intra_slice slice, void *out) {
     cursor over = {.call = call, .in_cells = in_cells, .first = first, .end = end};
-    intra_folding folding = folding_of(call, &over);
-    hier_combined(call, intra_fold(&folding, slice, out));
+    const intra_folding folding = folding_of(call, &over);
+    const size_t size = folding.type->size_bytes;
+    const bool backwards = !in_cells && hier_backwards(call, slice.count * size * (size_t)(end - first));
+    int code = WEFT_SUCCESS;
+    for (intra_slice left = slice, part; !code && hier_next_part(&left, size, backwards, &part);)
+        code = intra_fold(&folding, part, hier_at(out, part.begin - slice.begin, size));
+    hier_combined(call, code);
 }
 
 void hier_fold_prefixes(hier_call *call, const char *gathered, intra_slice slice) {
     cursor over = {.call = call, .end = gathered ? 0 : call->comm->size, .gathered = gathered};
-    intra_folding folding = folding_of(call, &over);
-    hier_combined(call, intra_fold_prefixes(&folding, call->arguments->collective == INTER_EXSCAN, slice));
+    const intra_folding folding = folding_of(call, &over);
+    const bool exclusive = call->arguments->collective == INTER_EXSCAN,
+               backwards = hier_backwards(call, call->arguments->bytes);
+    int code = WEFT_SUCCESS;
+    for (intra_slice part; !code && hier_next_part(&slice, folding.type->size_bytes, backwards, &part);)
+        code = intra_fold_prefixes(&folding, exclusive, part);
+    hier_combined(call, code);
 }
 
 size_t hier_fold_begin(const hier_call *call, int rank) {

@@ -102,7 +102,7 @@ static bool by_inline(hier_call *call) {
  */
 
 /* Puts each piece of the slice where all want it while it is in the cache. */
-static void fold_for_all(hier_call *call, intra_slice slice) {
+static void fold_part_for_all(hier_call *call, intra_slice slice) {
     size_t size = call->arguments->recv_type->size_bytes, most = size < PIECE_BYTES ? PIECE_BYTES / size : 1;
     for (size_t done = 0; done < slice.count; done += most) {
         intra_slice piece = {slice.begin + done, slice.count - done < most ? slice.count - done : most};
@@ -113,6 +113,12 @@ static void fold_for_all(hier_call *call, intra_slice slice) {
                 memcpy(hier_at(intra_offer_of(&call->meeting, thread)->recv, piece.begin, size), out,
                        piece.count * size);
     }
+}
+
+static void fold_for_all(hier_call *call, intra_slice slice) {
+    const bool backwards = hier_backwards(call, call->arguments->bytes);
+    for (intra_slice part; hier_next_part(&slice, call->arguments->recv_type->size_bytes, backwards, &part);)
+        fold_part_for_all(call, part);
 }
 
 /* In place the own block is made where it stands in the operand, since nobody else reads it there, and moved when nobody reads any of

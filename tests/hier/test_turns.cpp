@@ -300,8 +300,9 @@ const char *const by_slices = "bcast=/slices,reduce=/slices,allreduce=/slices,al
 
 class Turns : public ::testing::TestWithParam<std::tuple<int, const char *>> {
   protected:
-    void on_ranks(const std::function<void(weft_comm *)> &calls) {
+    void on_ranks(const std::function<void(weft_comm *)> &calls, bool reproducible = false) {
         weft_options options = {};
+        options.reproducible = reproducible;
         options.algorithm = std::get<1>(GetParam());
         ASSERT_EQ(WEFT_SUCCESS, weft_init(&options)) << weft_last_error();
         misuse::in_team(std::get<0>(GetParam()), [&](weft_comm *comm, int) { calls(comm); });
@@ -318,6 +319,44 @@ TEST_P(Turns, EitherWay) {
                 one.run({comm, weft_rank(comm), weft_size(comm), ++call});
         }
     });
+}
+
+// Of small integers, whose sums are exact whatever the bracketing.
+TEST_P(Turns, EitherWayInTheFixedBracketing) {
+    if (effort::sanitized && std::get<0>(GetParam()) != 3)
+        GTEST_SKIP() << "three threads do";
+    const auto of = [](int call, int rank, size_t i) { return double((size_t(call * 7 + rank * 3) + i) % 1009); };
+    on_ranks(
+        [&](weft_comm *comm) {
+            const int self = weft_rank(comm), size = weft_size(comm);
+            const size_t count = length, all = count * size_t(size);
+            std::vector<double> send(all), sums(all), prefix(count), before(count), total(count), block(count);
+            for (int call = 0; call < 3; call++) {
+                const auto sum = [&](int end, size_t i) {
+                    double made = 0;
+                    for (int rank = 0; rank < end; rank++)
+                        made += of(call, rank, i);
+                    return made;
+                };
+                for (size_t i = 0; i < all; i++)
+                    send[i] = of(call, self, i);
+                EXPECT_OK(weft_allreduce(send.data(), sums.data(), all, WEFT_DOUBLE, WEFT_SUM, comm));
+                EXPECT_OK(weft_scan(send.data(), prefix.data(), count, WEFT_DOUBLE, WEFT_SUM, comm));
+                EXPECT_OK(weft_exscan(send.data(), before.data(), count, WEFT_DOUBLE, WEFT_SUM, comm));
+                EXPECT_OK(weft_reduce(send.data(), total.data(), count, WEFT_DOUBLE, WEFT_SUM, call % size, comm));
+                EXPECT_OK(weft_reduce_scatter_block(send.data(), block.data(), count, WEFT_DOUBLE, WEFT_SUM, comm));
+                size_t wrong = 0;
+                for (size_t i = 0; i < all; i++)
+                    wrong += sums[i] != sum(size, i);
+                for (size_t i = 0; i < count; i++) {
+                    wrong += prefix[i] != sum(self + 1, i) || (self > 0 && before[i] != sum(self, i));
+                    wrong += self == call % size && total[i] != sum(size, i);
+                    wrong += block[i] != sum(size, count * size_t(self) + i);
+                }
+                EXPECT_EQ(wrong, 0u) << "rank " << self << ", call " << call;
+            }
+        },
+        true);
 }
 
 thread_local std::vector<const void *> places;
