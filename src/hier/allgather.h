@@ -36,15 +36,12 @@ static inline void hier_give_out(const hier_call *call, core_data block, hier_gi
     const size_t bytes = core_data_bytes(block), whole = hier_gathered_share(call, bytes);
     const int threads = hier_threads(call);
     const bool backwards = hier_backwards(call, whole);
-    for (size_t done = 0; done < bytes; done += HIER_GIVEN_BYTES) {
-        const size_t left = bytes - done, count = left < HIER_GIVEN_BYTES ? left : HIER_GIVEN_BYTES;
-        const intra_slice part = {backwards ? left - count : done, count};
+    for (intra_slice left = {0, bytes}, part; hier_next_piece(&left, HIER_GIVEN_BYTES, backwards, &part);)
         for (int i = 0; i < threads; i++) {
             const core_data to = place(call, (call->comm->thread + i) % threads);
             if (core_data_bytes(to) == bytes)
                 hier_move_of(call, to, block, part, whole);
         }
-    }
 }
 
 #endif

@@ -7,6 +7,7 @@
 #define HIER_THREAD_H
 
 #include <core/error.h>
+#include <core/stream.h>
 #include <hier/network.h>
 #include <intra/combine.h>
 
@@ -110,8 +111,8 @@ static inline int hier_host_thread(const hier_call *call) {
     return hier_on_root_node(call) ? call->root_thread : 0;
 }
 
-/** Of less that a thread moves in a call, all stays in the nearest cache, whichever way it goes. */
-#define HIER_TURNED_LEAST ((size_t)1 << 20)
+/** Of less that a thread moves in a call, all stays in the nearest cache, whichever way it goes; nor is that ever streamed. */
+#define HIER_TURNED_LEAST CORE_STREAM_LEAST
 
 /** Backwards it goes by pieces that are long enough for the processor to foresee what it reads. */
 #define HIER_TURNED_PIECE ((size_t)64 << 10)
@@ -136,19 +137,23 @@ static inline int hier_turn(int index, int steps, bool backwards) {
     return backwards ? steps - 1 - index : index;
 }
 
-/** The next part of what is left: all of it, or a piece from the end, each of which begins where one would from the beginning. False: nothing is. */
-static inline bool hier_next_part(intra_slice *left, size_t element_bytes, bool backwards, intra_slice *part) {
+/** The next piece of what is left, from its beginning or its end; the pieces are the same either way. False: nothing is left. */
+static inline bool hier_next_piece(intra_slice *left, size_t most, bool backwards, intra_slice *piece) {
     if (!left->count)
         return false;
-    *part = *left;
-    if (backwards) {
-        const size_t most = element_bytes < HIER_TURNED_PIECE ? HIER_TURNED_PIECE / element_bytes : 1;
-        const size_t odd = left->count % most;
-        part->count = odd ? odd : most;
-        part->begin += left->count - part->count;
-    }
-    left->count -= part->count;
+    const size_t odd = backwards ? left->count % most : 0, count = left->count < most ? left->count : odd ? odd : most;
+    left->count -= count;
+    *piece = (intra_slice){backwards ? left->begin + left->count : left->begin, count};
+    left->begin += backwards ? 0 : count;
     return true;
+}
+
+/** The next part of elements of so many bytes: from the beginning all of them. */
+static inline bool hier_next_part(intra_slice *left, size_t element_bytes, bool backwards, intra_slice *part) {
+    size_t most = left->count;
+    if (backwards)
+        most = element_bytes < HIER_TURNED_PIECE ? HIER_TURNED_PIECE / element_bytes : 1;
+    return hier_next_piece(left, most, backwards, part);
 }
 
 /** All elements of a reduction. */

@@ -197,8 +197,10 @@ core_data hier_alltoallv_place(const hier_call *call, size_t rank) {
 
 /* The ranks count differently: it is taken from the own block. */
 static bool goes_backwards(const hier_call *call) {
+    if (call->meeting.mine.bundled)
+        return false;
     const core_data own = hier_alltoallv_place(call, (size_t)call->comm->rank);
-    return !call->meeting.mine.bundled && hier_backwards(call, core_data_bytes(own) * (size_t)hier_threads(call));
+    return hier_backwards(call, core_data_bytes(own) * (size_t)hier_threads(call));
 }
 
 /* Not all from the same one at once; the own last, since the others' are on their way meanwhile, unless it goes backwards. */

@@ -102,10 +102,10 @@ static bool by_inline(hier_call *call) {
  */
 
 /* Puts each piece of the slice where all want it while it is in the cache. */
-static void fold_part_for_all(hier_call *call, intra_slice slice) {
-    size_t size = call->arguments->recv_type->size_bytes, most = size < PIECE_BYTES ? PIECE_BYTES / size : 1;
-    for (size_t done = 0; done < slice.count; done += most) {
-        intra_slice piece = {slice.begin + done, slice.count - done < most ? slice.count - done : most};
+static void fold_for_all(hier_call *call, intra_slice slice) {
+    const size_t size = call->arguments->recv_type->size_bytes, most = size < PIECE_BYTES ? PIECE_BYTES / size : 1;
+    const bool backwards = hier_backwards(call, call->arguments->bytes);
+    for (intra_slice piece; hier_next_piece(&slice, most, backwards, &piece);) {
         char *out = hier_at(call->arguments->recv, piece.begin, size);
         hier_fold(call, false, 0, call->comm->size, piece, out);
         for (int thread = 0; thread < hier_threads(call); thread++)
@@ -113,12 +113,6 @@ static void fold_part_for_all(hier_call *call, intra_slice slice) {
                 memcpy(hier_at(intra_offer_of(&call->meeting, thread)->recv, piece.begin, size), out,
                        piece.count * size);
     }
-}
-
-static void fold_for_all(hier_call *call, intra_slice slice) {
-    const bool backwards = hier_backwards(call, call->arguments->bytes);
-    for (intra_slice part; hier_next_part(&slice, call->arguments->recv_type->size_bytes, backwards, &part);)
-        fold_part_for_all(call, part);
 }
 
 /* In place the own block is made where it stands in the operand, since nobody else reads it there, and moved when nobody reads any of

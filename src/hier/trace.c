@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <core/error.h>
+#include <core/layout.h>
+#include <core/stream.h>
 #include <hier/comm.h>
 #include <hier/trace.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* So many events ahead their places are fetched. */
-#define AHEAD 8
+/* So far ahead the places of events are fetched: of eight. */
+#define AHEAD ((ptrdiff_t)(8 * sizeof(hier_event)))
 
 /* All its pages at once: a page fault now and then would cost the operations more than the clock does. */
 static hier_trace_chunk *add_chunk(hier_observer *observer) {
@@ -41,8 +43,8 @@ hier_event *hier_trace_place(hier_observer *observer) {
     }
     hier_event *place = &chunk->events[chunk->count++];
     /* What is stored next would wait, in order, for lines that are not there. */
-    __builtin_prefetch(place + AHEAD, 1);
-    __builtin_prefetch((char *)(place + AHEAD) + 64, 1);
+    __builtin_prefetch(core_offset(place, AHEAD), 1); /* perhaps behind the chunk, where it does nothing */
+    __builtin_prefetch(core_offset(place, AHEAD + (ptrdiff_t)CORE_LINE_BYTES), 1);
     observer->events++;
     return place;
 }

@@ -30,16 +30,16 @@ struct Rank {
                 return false;
         return true;
     }
-    uint64_t sum(int first, int end, size_t index) const {
+    uint64_t sum(int end, size_t index) const {
         uint64_t sum = 0;
-        for (int from = first; from < end; from++)
+        for (int from = 0; from < end; from++)
             sum += word(call, from, 0, index);
         return sum;
     }
     // Of all ranks' vectors up to rank `end`, from place `begin` on.
     bool has_sums(const uint64_t *at, size_t begin, size_t count, int end) const {
         for (size_t i = 0; i < count; i++)
-            if (at[i] != sum(0, end, begin + i))
+            if (at[i] != sum(end, begin + i))
                 return false;
         return true;
     }
@@ -186,7 +186,6 @@ void alltoall_strided(const Rank &r) {
     Words words(length * size_t(r.size));
     for (int to = 0; to < r.size; to++)
         r.put(&words[length * size_t(to)], length, r.self, to);
-    // The blocks of a vector begin where those before have their last word: those of as many words in a row are apart.
     const Words send = Strided::spread(words);
     Words recv(words.size());
     std::vector<size_t> ones(size_t(r.size), 1), lengths(size_t(r.size), length);
@@ -230,45 +229,29 @@ template <class Collective> void combine(const Rank &r, const Collective &collec
     const bool in_place = r.call % 2;
     if (in_place)
         recv = send;
-    EXPECT_OK(collective(in_place ? WEFT_IN_PLACE : send.data(), recv.data(), count));
+    EXPECT_OK(collective(in_place ? WEFT_IN_PLACE : send.data(), recv.data(), count, WEFT_UINT64_T, WEFT_SUM, r.comm));
     EXPECT_TRUE(end == 0 || r.has_sums(recv.data(), 0, count, end));
 }
 
 void allreduce(const Rank &r) {
-    combine(
-        r,
-        [&](const void *send, void *recv, size_t count) {
-            return weft_allreduce(send, recv, count, WEFT_UINT64_T, WEFT_SUM, r.comm);
-        },
-        r.size);
+    combine(r, weft_allreduce, r.size);
 }
 
 void reduce(const Rank &r) {
-    combine(
-        r,
-        [&](const void *send, void *recv, size_t count) {
-            const void *from = send == WEFT_IN_PLACE && !r.is_root() ? recv : send;
-            return weft_reduce(from, recv, count, WEFT_UINT64_T, WEFT_SUM, r.root(), r.comm);
-        },
-        r.is_root() ? r.size : 0);
+    const auto to_root = [&](const void *send, void *recv, size_t count, const weft_datatype *type, const weft_op *op,
+                             weft_comm *comm) {
+        const void *from = send == WEFT_IN_PLACE && !r.is_root() ? recv : send;
+        return weft_reduce(from, recv, count, type, op, r.root(), comm);
+    };
+    combine(r, to_root, r.is_root() ? r.size : 0);
 }
 
 void scan(const Rank &r) {
-    combine(
-        r,
-        [&](const void *send, void *recv, size_t count) {
-            return weft_scan(send, recv, count, WEFT_UINT64_T, WEFT_SUM, r.comm);
-        },
-        r.self + 1);
+    combine(r, weft_scan, r.self + 1);
 }
 
 void exscan(const Rank &r) {
-    combine(
-        r,
-        [&](const void *send, void *recv, size_t count) {
-            return weft_exscan(send, recv, count, WEFT_UINT64_T, WEFT_SUM, r.comm);
-        },
-        r.self);
+    combine(r, weft_exscan, r.self);
 }
 
 void reduce_scatter(const Rank &r) {

@@ -92,18 +92,15 @@ std::string where(const void *place) {
 } // namespace
 
 void fail(const char *what, const void *at, const void *place, const Thread *other) {
+    static const char *const does[] = {
+        "runs",   "sleeps on a futex", "waits for a mutex", "waits for a condition", "waits for another to end",
+        "is done"}; // by `waits`
     fprintf(stderr, "weak memory: thread %d: %s, memory at %p, code at %s\n", self ? self->number : -1, what, at,
             where(place).c_str());
     if (other)
         fprintf(stderr, "  with thread %d, lately at %s\n", other->number, where(other->place).c_str());
     for (const auto &thread : all)
-        fprintf(stderr, "  thread %d %s, lately at %s\n", thread->number,
-                thread->waiting == RUNS           ? "runs"
-                : thread->waiting == ON_FUTEX     ? "sleeps on a futex"
-                : thread->waiting == ON_MUTEX     ? "waits for a mutex"
-                : thread->waiting == ON_CONDITION ? "waits for a condition"
-                : thread->waiting == ON_END       ? "waits for another to end"
-                                                  : "is done",
+        fprintf(stderr, "  thread %d %s, lately at %s\n", thread->number, does[thread->waiting],
                 where(thread->place).c_str());
     fflush(stderr);
     _exit(1);

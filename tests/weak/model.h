@@ -18,7 +18,7 @@ namespace weak {
 // What a thread has seen, or must have seen who acquires it: of each atomic object the message, of each thread the time.
 struct View {
     std::vector<uint32_t> seen;
-    uint32_t clock[weak::most_threads] = {};
+    uint32_t clock[most_threads] = {};
 
     uint32_t at(size_t object) const {
         return object < seen.size() ? seen[object] : 0;
@@ -36,7 +36,7 @@ struct View {
     }
     void join(const View &other) {
         join_seen(other);
-        for (int i = 0; i < weak::most_threads; i++)
+        for (int i = 0; i < most_threads; i++)
             clock[i] = std::max(clock[i], other.clock[i]);
     }
 };
